@@ -1,0 +1,59 @@
+// swift-tools-version: 6.2
+// SPDX-License-Identifier: Apache-2.0
+
+import PackageDescription
+
+let package = Package(
+  name: "batchwise",
+  platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
+  products: [
+    .library(name: "Batchwise", targets: ["Batchwise"]),
+    .library(name: "BatchwiseDownload", targets: ["BatchwiseDownload"]),
+    .library(name: "CurlTransport", targets: ["CurlTransport"]),
+    .executable(name: "batchwise", targets: ["batchwise"]),
+  ],
+  targets: [
+    // The libraries, from the core outwards. None imports a sibling of its own level.
+    .target(name: "Batchwise"),
+    .target(name: "BatchwiseDownload", dependencies: ["Batchwise"]),
+    .target(name: "CurlTransport", dependencies: ["BatchwiseDownload", "CCurl"]),
+
+    // The command: the only room that knows concrete types.
+    .target(
+      name: "BatchwiseCommand",
+      dependencies: ["BatchwiseDownload", "CurlTransport", "CMicrohttpd", "CZlib"]),
+    .executableTarget(name: "batchwise", dependencies: ["BatchwiseCommand"]),
+
+    // The C libraries, each behind one door. scripts/install names the same packages.
+    .systemLibrary(
+      name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+    .systemLibrary(
+      name: "CMicrohttpd", pkgConfig: "libmicrohttpd",
+      providers: [.apt(["libmicrohttpd-dev"]), .brew(["libmicrohttpd"])]),
+    .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+
+    // Tests mirror the sources; TestSupport holds what several of them need.
+    .target(
+      name: "TestSupport", dependencies: ["BatchwiseDownload"], path: "Tests/TestSupport"),
+    .testTarget(name: "BatchwiseTests", dependencies: ["Batchwise", "TestSupport"]),
+    .testTarget(
+      name: "BatchwiseDownloadTests", dependencies: ["BatchwiseDownload", "TestSupport"]),
+    .testTarget(
+      name: "CurlTransportTests",
+      dependencies: ["CurlTransport", "BatchwiseDownload", "TestSupport"]),
+    .testTarget(
+      name: "BatchwiseCommandTests",
+      dependencies: ["BatchwiseCommand", "BatchwiseDownload", "TestSupport"]),
+  ],
+  swiftLanguageModes: [.v6]
+)
+
+for target in package.targets where target.type != .system {
+  target.swiftSettings = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InferIsolatedConformances"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+  ]
+}

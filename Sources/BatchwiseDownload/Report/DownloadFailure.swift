@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Why one item of a list could not be downloaded.
+public struct DownloadFailure: Error, Sendable, Equatable {
+  /// The kind of failure, from a closed set of short words.
+  public var reason: Reason
+
+  /// The status code of the answer, if there was one.
+  public var status: Int?
+
+  /// What happened, as a sentence without secrets.
+  public var message: String
+
+  /// Describes a failure.
+  public init(_ reason: Reason, status: Int? = nil, _ message: String) {
+    self.reason = reason
+    self.status = status
+    self.message = message
+  }
+
+  /// The kinds of failure; their raw values are the words of the command's events.
+  public enum Reason: String, Sendable, CaseIterable {
+    /// The line is no address of the `http` or `https` scheme.
+    case badURL = "bad-url"
+    /// The host's name has no address.
+    case dns
+    /// No connection could be made.
+    case connect
+    /// No encrypted connection could be agreed on, or the certificate is not to be trusted.
+    case tls
+    /// Nothing happened for too long.
+    case timeout
+    /// The connection ended before the answer did.
+    case truncated
+    /// The answer breaks the rules of HTTP.
+    case `protocol`
+    /// The answer's status is not a success.
+    case status
+    /// Too many redirects, a loop of them, or one that leads where it must not.
+    case redirect
+    /// No file name could be found that is free and safe.
+    case name
+    /// The file could not be written.
+    case disk
+    /// The run was cancelled first.
+    case cancelled
+  }
+}
+
+extension DownloadFailure: CustomStringConvertible {
+  /// The reason and the sentence.
+  public var description: String { "\(reason.rawValue): \(message)" }
+}
