@@ -15,7 +15,7 @@ let package = Package(
   targets: [
     // The libraries, from the core outwards. None imports a sibling of its own level.
     .target(name: "Batchwise"),
-    .target(name: "BatchwiseDownload", dependencies: ["Batchwise"]),
+    .target(name: "BatchwiseDownload", dependencies: ["Batchwise", "CFileCalls"]),
     .target(name: "CurlTransport", dependencies: ["BatchwiseDownload", "CCurl"]),
 
     // The command: the only room that knows concrete types.
@@ -23,6 +23,9 @@ let package = Package(
       name: "BatchwiseCommand",
       dependencies: ["BatchwiseDownload", "CurlTransport", "CMicrohttpd", "CZlib"]),
     .executableTarget(name: "batchwise", dependencies: ["BatchwiseCommand"]),
+
+    // A header only: file calls of the operating system that Swift's own modules leave out.
+    .systemLibrary(name: "CFileCalls"),
 
     // The C libraries, each behind one door. scripts/install names the same packages.
     .systemLibrary(
