@@ -49,7 +49,7 @@ public final class BatchDownloader: Sendable {
     guarded = Mutex(Guarded(state: DownloadState(limit: limit)))
   }
 
-  /// One consistent view of the run. Cheap enough to ask for many times a second.
+  /// One consistent view of the run, cheap enough to ask for many times a second.
   public var status: DownloadStatus {
     var status = guarded.withLock { $0.state.status }
     status.received = Int64(received.load(ordering: .relaxed))
@@ -177,8 +177,8 @@ public final class BatchDownloader: Sendable {
         update { _ in }  // What was held back by waiting events may start now.
       }
       if isOver { return }
-      // Not cut short by cancellation: what is in flight is awaited, and reported if it is done.
       try? await Task.sleep(for: Self.gathering)
+      // Not cut short by cancellation: what is in flight is awaited, and reported if it is done.
       await reportSignal.wait()
     }
   }

@@ -75,7 +75,9 @@ struct DownloadAttempt: ~Copyable {
     return head.bringsFile ? .accept : .discard
   }
 
-  /// Writes the bytes. The file is made with the first of them, so that a refused connection or an
+  /// Writes the bytes.
+  ///
+  /// The file is made with the first of them, so that a refused connection or an
   /// error page makes none.
   mutating func receive(_ body: UnsafeRawBufferPointer) -> Bool {
     do throws(SystemError) {
@@ -128,8 +130,9 @@ struct DownloadAttempt: ~Copyable {
         duration: .now - startedAt, proof: head.framing == .untilClose ? .unverified : .length))
   }
 
-  /// Decides whether a redirect may be followed. Nothing that belongs to one address, such as a
-  /// password, goes along to the next.
+  /// Decides whether a redirect may be followed.
+  ///
+  /// Nothing that belongs to one address, such as a password, goes along to the next.
   private mutating func follow(_ target: String) throws(DownloadFailure) -> WebAddress {
     guard let head else { throw DownloadFailure(.protocol, "The server sent no answer") }
     guard head.isRedirect else { throw head.failure }

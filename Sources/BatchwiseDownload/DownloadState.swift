@@ -65,7 +65,7 @@ struct DownloadState {
   /// The list has been read to its end.
   mutating func listEnded() { status.isListRead = true }
 
-  /// Nothing more shall be started. The first reason stands.
+  /// Nothing more shall be started; the first reason for it stands.
   mutating func stop(_ reason: DownloadReport.Ending) {
     guard ending == nil else { return }
     ending = reason

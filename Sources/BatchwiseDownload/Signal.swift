@@ -2,7 +2,7 @@
 
 internal import Synchronization
 
-/// A flag that one task waits for. Raising it while nobody waits is remembered, once.
+/// A flag that one task waits for; raising it while nobody waits is remembered, once.
 final class Signal: Sendable {
   private enum State {
     /// Nobody waits. Exits: raised, parked.

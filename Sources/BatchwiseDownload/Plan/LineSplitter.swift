@@ -24,7 +24,7 @@ struct LineSplitter {
   private var number = 1
   private var lastWasReturn = false
 
-  /// Takes the next bytes of the stream. The bytes before them must have been read to the end.
+  /// Takes the next bytes of the stream; those before them must have been read to the end.
   mutating func add(_ bytes: [UInt8]) {
     precondition(unread.isEmpty, "Lines of the bytes before are still to be read")
     unread = bytes[...]

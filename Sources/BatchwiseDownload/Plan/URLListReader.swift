@@ -25,6 +25,7 @@ public struct URLListReader: WorkSource {
     input = InputDescriptor(descriptor, closes: closesDescriptor)
   }
 
+  /// The next items, at once when a line is complete, or nil at the end of the list.
   public mutating func next(upTo count: Int) async throws -> [WorkItem]? {
     var items: [WorkItem] = []
     while !isAtEnd {

@@ -15,7 +15,7 @@ struct WebAddress: Sendable, Hashable {
   private let credentials: Substring
   /// Host and port, as the list wrote them.
   private let hostAndPort: Substring
-  /// Path and query, encoded. Begins with `/`.
+  /// Path and query, encoded, beginning with `/`.
   private let target: String
 
   /// Checks and encodes one address.
@@ -42,13 +42,13 @@ struct WebAddress: Sendable, Hashable {
     self.target = (target.hasPrefix("/") ? "" : "/") + Self.encoded(target)
   }
 
-  /// The whole address, as a transport needs it. May hold a password: never show it.
+  /// The whole address, as a transport needs it: it may hold a password, so it is never shown.
   var absolute: String { "\(scheme)://\(credentials)\(hostAndPort)\(target)" }
 
   /// The address without user name and password, fit for events, messages and pages.
   var redacted: String { "\(scheme)://\(hostAndPort)\(target)" }
 
-  /// The last segment of the path, still encoded. Empty when the path ends with `/`.
+  /// The last segment of the path, still encoded; empty when the path ends with `/`.
   var lastPathSegment: Substring {
     let path = target.prefix { $0 != "?" }
     return path[(path.lastIndex(of: "/").map(path.index(after:)) ?? path.startIndex)...]

@@ -41,6 +41,7 @@ public struct WorkList: WorkSource {
     rest = addresses.map { WorkItem(address: $0) }[...]
   }
 
+  /// The next items, or nil at the end of the list.
   public mutating func next(upTo count: Int) -> [WorkItem]? {
     guard !rest.isEmpty else { return nil }
     defer { rest = rest.dropFirst(count) }

@@ -19,8 +19,9 @@ public final class OutputFolder: Sendable {
 
   let descriptor: Int32
 
-  /// The file system's own time when this folder was opened. A file changed before it is no work
-  /// of this run.
+  /// The file system's own time when this folder was opened.
+  ///
+  /// A file that was changed before it is no work of this run.
   let openedAt: FileTime
 
   /// The folder inside it that holds partial files, or nil where files need no name while they are
@@ -29,14 +30,14 @@ public final class OutputFolder: Sendable {
 
   /// Opens the folder, and makes it and the folders above it if they are missing.
   ///
-  /// - Parameter namelessFiles: False to do without files that have no name, as on file systems
-  ///   that lack them.
   /// - Throws: An ``OutputFolderError`` when the folder cannot be made, or nothing can be written
   ///   into it.
   public convenience init(path: String) throws(OutputFolderError) {
     try self.init(path: path, namelessFiles: true)
   }
 
+  /// Opens the folder, and with `namelessFiles` false does without files that have no name, as
+  /// on file systems that lack them.
   package init(path: String, namelessFiles: Bool) throws(OutputFolderError) {
     self.path = path
     try Self.makeFolders(path)

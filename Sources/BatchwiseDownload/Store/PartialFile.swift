@@ -96,7 +96,8 @@ struct PartialFile: ~Copyable {
       Int64(status.st_size) == size, FileTime(changeOf: status) < folder.openedAt
     else { return false }
 
-    var (mine, theirs) = ([UInt8](repeating: 0, count: 65_536), [UInt8](repeating: 0, count: 65_536))
+    var mine = [UInt8](repeating: 0, count: 65_536)
+    var theirs = mine
     var offset: off_t = 0
     while offset < size {
       let count = pread(descriptor, &mine, mine.count, offset)
