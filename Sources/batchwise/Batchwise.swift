@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import BatchwiseCommand
+
 @main
-enum BatchwiseMain {
-  static func main() async {}
+enum Batchwise {
+  static func main() async {
+    let status = await BatchwiseCommand.main(Array(CommandLine.arguments.dropFirst()))
+    exit(status)
+  }
 }
