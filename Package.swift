@@ -43,7 +43,7 @@ let package = Package(
       dependencies: ["CurlTransport", "BatchwiseDownload", "TestSupport"]),
     .testTarget(
       name: "BatchwiseCommandTests",
-      dependencies: ["BatchwiseCommand", "BatchwiseDownload", "TestSupport"]),
+      dependencies: ["BatchwiseCommand", "BatchwiseDownload", "CZlib", "TestSupport"]),
   ],
   swiftLanguageModes: [.v6]
 )
