@@ -49,7 +49,7 @@ let package = Package(
       dependencies: ["CurlTransport", "BatchwiseDownload", "TestSupport"]),
     .testTarget(
       name: "BatchwiseCommandTests",
-      dependencies: ["BatchwiseCommand", "BatchwiseDownload", "TestSupport"]),
+      dependencies: ["BatchwiseCommand", "BatchwiseDownload", "CZlib", "TestSupport"]),
   ],
   swiftLanguageModes: [.v6]
 )
