@@ -1,35 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Darwin)
+  internal import Darwin
+#endif
+
 /// The version of the command and of the libraries.
 let batchwiseVersion = "0.1.0"
 
 /// The command `batchwise`: reads what was typed, wires the parts together, and runs them.
 public enum BatchwiseCommand {
-  /// Runs the command.
-  ///
-  /// - Parameter arguments: What was typed after the command's name.
-  /// - Returns: The status for the shell.
-  public static func main(_ arguments: [String]) async -> Int32 {
+  /// Runs the command that was typed, and ends the process with its status.
+  public static func main() async -> Never {
+    let status = await run(Array(CommandLine.arguments.dropFirst()))
+    exit(status.rawValue)
+  }
+
+  /// Runs the command, given what was typed after its name.
+  static func run(_ arguments: [String]) async -> ExitStatus {
     let rest = Array(arguments.dropFirst())
     do {
       switch arguments.first {
-      case "fetch": return try await fetch(rest).rawValue
-      case "demo": return try await demo(rest).rawValue
-      case "help": return try help(rest.first).rawValue
-      case "--help", "-h": return try help(nil).rawValue
-      case "--version": return say("batchwise \(batchwiseVersion)\n").rawValue
+      case "fetch": return try await fetch(rest)
+      case "demo": return try await demo(rest)
+      case "help": return try help(rest.first)
+      case "--help", "-h": return try help(nil)
+      case "--version": return say("batchwise \(batchwiseVersion)\n")
       case nil:
         OutputStream.standardError.write(overview)
-        return ExitStatus.usage.rawValue
+        return .usage
       case let word?:
         throw UsageError("\(word): there is no such command; batchwise help lists them")
       }
     } catch let error as UsageError {
       OutputStream.standardError.write("batchwise: \(error.message)\n")
-      return ExitStatus.usage.rawValue
+      return .usage
     } catch let refusal as Refusal {
       OutputStream.standardError.write("batchwise: \(refusal.message)\n")
-      return refusal.status.rawValue
+      return refusal.status
     } catch {
       preconditionFailure("Every error of a command is a usage error or a refusal: \(error)")
     }

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import BatchwiseCommand
+internal import BatchwiseCommand
 
 @main
 enum Batchwise {
-  static func main() async {
-    let status = await BatchwiseCommand.main(Array(CommandLine.arguments.dropFirst()))
-    exit(status)
-  }
+  static func main() async { await BatchwiseCommand.main() }
 }
