@@ -116,17 +116,20 @@ public final class BatchDownloader: Sendable {
         await listSignal.waitUnlessCancelled()
         continue
       }
+      let items: [WorkItem]?
       do {
-        guard let items = try await source.next(upTo: room) else {
-          return update { $0.listEnded() }
-        }
-        let plans = items.map { item in
-          Result { () throws(DownloadFailure) in try PlannedItem(item) }
-        }
-        update { $0.add(items, plans: plans) }
+        items = try await source.next(upTo: room)
       } catch {
-        update { $0.stop(.listUnreadable(String(describing: error))) }
+        if !Task.isCancelled { update { $0.stop(.listUnreadable(String(describing: error))) } }
+        return
       }
+      // A cancelled source may say anything, even that the list has ended in the midst of a line.
+      if Task.isCancelled { return }
+      guard let items else { return update { $0.listEnded() } }
+      let plans = items.map { item in
+        Result { () throws(DownloadFailure) in try PlannedItem(item) }
+      }
+      update { $0.add(items, plans: plans) }
     }
   }
 

@@ -46,6 +46,8 @@ struct DownloadAttempt: ~Copyable {
   /// The most redirects that are followed.
   static let mostRedirects = 10
 
+  private static let noAnswer = DownloadFailure(.protocol, "The server sent no answer")
+
   /// What to do when an answer has ended.
   enum Step {
     /// Ask again, at the address that a redirect led to.
@@ -75,11 +77,12 @@ struct DownloadAttempt: ~Copyable {
     return head.bringsFile ? .accept : .discard
   }
 
-  /// Writes the bytes.
+  /// Writes the bytes, and says whether that went well.
   ///
-  /// The file is made with the first of them, so that a refused connection or an
-  /// error page makes none.
+  /// The file is made with the first of them, so that a refused connection or an error page makes
+  /// none.
   mutating func receive(_ body: UnsafeRawBufferPointer) -> Bool {
+    if trouble != nil { return false }
     do throws(SystemError) {
       if file == nil { file = try PartialFile(in: folder) }
       try file?.write(body)
@@ -92,11 +95,12 @@ struct DownloadAttempt: ~Copyable {
 
   mutating func step(after end: TransferEnd) -> Step {
     do throws(DownloadFailure) {
+      if let trouble { throw trouble }
       switch end {
       case .complete: return .finish(try commit())
       case .redirect(let target): return .request(try follow(target))
-      case .failed(let failure): return .finish(.failed(failure))
-      case .cancelled: return .finish(trouble.map { .failed($0) } ?? .left)
+      case .failed(let failure): throw failure
+      case .cancelled: return .finish(.left)
       }
     } catch {
       return .finish(.failed(error))
@@ -107,7 +111,7 @@ struct DownloadAttempt: ~Copyable {
 
   /// Checks that the file is whole, and gives it its name.
   private mutating func commit() throws(DownloadFailure) -> DownloadState.Outcome {
-    guard let head else { throw DownloadFailure(.protocol, "The server sent no answer") }
+    guard let head else { throw Self.noAnswer }
     guard head.bringsFile else { throw head.failure }
     if file == nil {
       do throws(SystemError) {
@@ -132,27 +136,22 @@ struct DownloadAttempt: ~Copyable {
 
   /// Decides whether a redirect may be followed.
   ///
-  /// Nothing that belongs to one address, such as a password, goes along to the next.
+  /// A password goes along within one origin and to no other.
   private mutating func follow(_ target: String) throws(DownloadFailure) -> WebAddress {
-    guard let head else { throw DownloadFailure(.protocol, "The server sent no answer") }
+    guard let head, let hop = hops.last else { throw Self.noAnswer }
     guard head.isRedirect else { throw head.failure }
-    let next: WebAddress
-    do throws(DownloadFailure) {
-      next = try WebAddress(target)
-    } catch {
-      throw DownloadFailure(
-        .redirect, status: head.status, "A redirect leads to no http or https address")
+    func refusal(_ message: String) -> DownloadFailure {
+      DownloadFailure(.redirect, status: head.status, message)
     }
-    if hops.last?.scheme == "https", next.scheme == "http" {
-      throw DownloadFailure(
-        .redirect, status: head.status, "A redirect leads from https to http")
+    guard let next = (try? WebAddress(target))?.redirected(from: hop) else {
+      throw refusal("A redirect leads to no http or https address")
     }
-    guard !hops.contains(next) else {
-      throw DownloadFailure(.redirect, status: head.status, "The redirects lead round in a circle")
+    if hop.scheme == "https", next.scheme == "http" {
+      throw refusal("A redirect leads from https to http")
     }
+    if hops.contains(next) { throw refusal("The redirects lead round in a circle") }
     guard hops.count <= Self.mostRedirects else {
-      throw DownloadFailure(
-        .redirect, status: head.status, "More than \(Self.mostRedirects) redirects")
+      throw refusal("More than \(Self.mostRedirects) redirects")
     }
     hops.append(next)
     self.head = nil

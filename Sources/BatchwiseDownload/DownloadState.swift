@@ -33,7 +33,8 @@ struct DownloadState {
   /// How many more items should be read now; 0 until half of the window is free.
   var room: Int {
     let free = Self.window - waiting.count
-    return free >= Self.window / 2 && events.count < Self.eventWindow ? free : 0
+    let isWanted = ending == nil && !status.isListRead && events.count < Self.eventWindow
+    return isWanted && free >= Self.window / 2 ? free : 0
   }
 
   // MARK: - Events
@@ -63,11 +64,16 @@ struct DownloadState {
   }
 
   /// The list has been read to its end.
-  mutating func listEnded() { status.isListRead = true }
+  mutating func listEnded() {
+    guard ending == nil else { return }
+    status.isListRead = true
+  }
 
   /// Nothing more shall be started; the first reason for it stands.
+  ///
+  /// A run that is over has ended for no other reason than that.
   mutating func stop(_ reason: DownloadReport.Ending) {
-    guard ending == nil else { return }
+    guard ending == nil, !isOver else { return }
     ending = reason
     waiting = []
     status.waiting = 0
@@ -96,6 +102,7 @@ struct DownloadState {
 
   /// An item in flight has finished.
   mutating func finished(_ admitted: Admitted, _ outcome: Outcome) {
+    if case .failed(let failure) = outcome, failure.meansDiskFull { stop(.diskFull) }
     status.inFlight -= 1
     names.release(admitted.names)
     switch outcome {
@@ -109,7 +116,6 @@ struct DownloadState {
     case .failed(let failure):
       status.failed += 1
       note(.failed(failure, attempts: 1), of: admitted.item)
-      if failure.meansDiskFull { stop(.diskFull) }
     case .left: break
     }
   }

@@ -49,10 +49,12 @@ static inline int batchwise_rename_exclusively(
 #if defined(__linux__)
   int result =
       (int)syscall(SYS_renameat2, oldFolder, oldName, newFolder, newName, RENAME_NOREPLACE);
-  if (result == 0 || errno != EINVAL) return result;
+  if (result == 0 || (errno != EINVAL && errno != ENOSYS)) return result;
   // A file system that cannot refuse to replace, such as NFS, has hard links, which never replace.
   result = linkat(oldFolder, oldName, newFolder, newName, 0);
-  return result == 0 ? unlinkat(oldFolder, oldName, 0) : result;
+  // An old name that stays is rubbish for a later run to remove; the file has its name already.
+  if (result == 0) (void)unlinkat(oldFolder, oldName, 0);
+  return result;
 #elif defined(__APPLE__)
   return renameatx_np(oldFolder, oldName, newFolder, newName, RENAME_EXCL);
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A safe name for a file: one path component that every common file system takes.
+/// A safe name for a file: one path component that the file systems of Linux and Apple take.
 ///
 /// Pure, and the same on every run: it depends on the address alone.
 struct FileName: Sendable, Hashable, CustomStringConvertible {
@@ -17,73 +17,61 @@ struct FileName: Sendable, Hashable, CustomStringConvertible {
     var name = Self.safe(Self.decoded(address.lastPathSegment))
     if name.isEmpty { name = "index" }
     if name.utf8.count > Self.longest {
-      // Two long names may agree in all that is kept, so the address decides.
-      name = Self.marked(name, with: Self.mark(of: address))
+      name = Self.marked(name, for: address)
     }
     self.description = name
   }
 
-  /// The name to use when this one is taken: the same with a mark derived from the address before
-  /// its extension, so that the same address gets the same name on every run.
+  /// The name to use when this one is taken: the same with a mark before its extension.
+  ///
+  /// The same address gets the same name on every run.
   func alternative(for address: WebAddress) -> FileName {
-    let mark = Self.mark(of: address)
-    guard !description.contains("-" + mark) else { return self }
-    return FileName(description: Self.marked(description, with: mark))
+    FileName(description: Self.marked(description, for: address))
   }
 
   private init(description: String) { self.description = description }
 
   // MARK: - The rules
 
-  /// Puts `-mark` before the extension, and shortens what stands before it as far as needed.
-  private static func marked(_ name: String, with mark: String) -> String {
-    var (stem, ending) = split(name)
-    let room = longest - 1 - mark.utf8.count - ending.utf8.count
-    while stem.utf8.count > room { stem.removeLast() }
-    return stem + "-" + mark + ending
+  /// Puts a mark before the extension, and shortens what stands before it as far as needed.
+  private static func marked(_ name: String, for address: WebAddress) -> String {
+    let (stem, ending) = split(name)
+    let mark = "-" + mark(of: name, for: address)
+    let room = longest - mark.utf8.count - ending.utf8.count
+    // Whole scalars, not characters: one character may be longer than any name.
+    var kept = stem.unicodeScalars.prefix(room)
+    while Substring(kept).utf8.count > room { kept.removeLast() }
+    return String(kept) + mark + ending
   }
 
   /// Percent-decoded once, or left as it is where that gives no text.
   private static func decoded(_ segment: Substring) -> String {
-    guard segment.utf8.contains(UInt8(ascii: "%")) else { return String(segment) }
     var bytes: [UInt8] = []
     var rest = segment.utf8
-    while let byte = rest.popFirst() {
-      if byte == UInt8(ascii: "%"), rest.count >= 2, rest.prefix(2).allSatisfy(\.isHexDigit),
-        let value = UInt8(String(Substring(rest.prefix(2))), radix: 16)
-      {
-        bytes.append(value)
-        rest = rest.dropFirst(2)
-      } else {
-        bytes.append(byte)
-      }
+    while let byte = rest.first {
+      let escape = rest.leadingEscape
+      bytes.append(escape ?? byte)
+      rest.removeFirst(escape == nil ? 1 : 3)
     }
     return String(validating: bytes, as: UTF8.self) ?? String(segment)
   }
 
   /// Replaces what a file system, a shell or a terminal could take for more than a name.
   private static func safe(_ text: String) -> String {
-    var name = ""
-    name.unicodeScalars.append(contentsOf: text.unicodeScalars.lazy.map { isSafe($0) ? $0 : "_" })
-    while let last = name.last, last == "." || last.isWhitespace { name.removeLast() }
-    while let first = name.first, first.isWhitespace { name.removeFirst() }
+    var scalars = text.unicodeScalars.map { scalar -> Unicode.Scalar in
+      scalar == "/" || scalar == "\\" || scalar.isMisleading ? "_" : scalar
+    }[...]
+    while let last = scalars.last, last == "." || last.properties.isWhitespace {
+      scalars.removeLast()
+    }
+    scalars = scalars.drop(while: \.properties.isWhitespace)
     // A hidden file, or an option to a later command, is not what the list asked for.
-    if let first = name.unicodeScalars.first, first == "." || first == "-" {
-      name.unicodeScalars.removeFirst()
-      name = "_" + name
+    if let first = scalars.first, first == "." || first == "-" {
+      scalars[scalars.startIndex] = "_"
     }
-    return name
-  }
-
-  private static func isSafe(_ scalar: Unicode.Scalar) -> Bool {
-    switch scalar {
-    case "/", "\\", "\u{202A}"..."\u{202E}", "\u{2066}"..."\u{2069}": false
-    default:
-      switch scalar.properties.generalCategory {
-      case .control, .lineSeparator, .paragraphSeparator: false
-      default: true
-      }
-    }
+    var name = String.UnicodeScalarView()
+    name.append(contentsOf: scalars)
+    return String(name)
   }
 
   /// The name before its extension, and the extension with its dot; `.tar.gz` and its like stay whole.
@@ -106,13 +94,14 @@ struct FileName: Sendable, Hashable, CustomStringConvertible {
     return isExtension ? dot : nil
   }
 
-  /// Twelve hexadecimal digits derived from the address without user name and password.
+  /// Twelve hexadecimal digits derived from the name that is too long or taken, and from the address
+  /// without user name and password.
   ///
   /// FNV-1a of 64 bits, folded to 48: among a million addresses that wish for one name, two marks
   /// agree once in five hundred runs, and then one item fails and no file is harmed.
-  private static func mark(of address: WebAddress) -> String {
+  private static func mark(of name: String, for address: WebAddress) -> String {
     var hash: UInt64 = 0xcbf2_9ce4_8422_2325
-    for byte in address.redacted.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
+    for byte in (name + address.redacted).utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
     let digits = String((hash ^ (hash >> 48)) & 0xffff_ffff_ffff, radix: 16)
     return String(repeating: "0", count: 12 - digits.count) + digits
   }

@@ -68,7 +68,7 @@ struct LineSplitter {
     if number == 1, bytes.starts(with: byteOrderMark) { bytes = bytes.dropFirst(3) }
     while let last = bytes.last, isWhiteSpace(last) { bytes.removeLast() }
     bytes = bytes.drop(while: isWhiteSpace)
-    if bytes.isEmpty || bytes.first == UInt8(ascii: "#") { return nil }
+    if bytes.first == UInt8(ascii: "#") || bytes.isEmpty && !isCut { return nil }
     return Line(number: number, bytes: Array(bytes), isCut: isCut)
   }
 }

@@ -10,9 +10,9 @@
 /// encodes every percent sign a second time as soon as one other byte needs encoding.
 struct WebAddress: Sendable, Hashable {
   /// The scheme, in lower case.
-  let scheme: Substring
+  let scheme: String
   /// User name and password with their `@`, or nothing.
-  private let credentials: Substring
+  private var credentials: String
   /// Host and port, as the list wrote them.
   private let hostAndPort: Substring
   /// Path and query, encoded, beginning with `/`.
@@ -22,24 +22,26 @@ struct WebAddress: Sendable, Hashable {
   ///
   /// - Throws: A `bad-url` failure that says what is wrong and what would be right.
   init(_ text: String) throws(DownloadFailure) {
-    guard let colon = text.firstIndex(of: ":"), text[colon...].hasPrefix("://"),
+    // Bytes are looked at, for a character may join a `/` or an `@` with an accent that follows it.
+    let bytes = text.utf8
+    guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")),
+      bytes[colon...].starts(with: "://".utf8),
       case let scheme = text[..<colon].lowercased(), scheme == "http" || scheme == "https"
     else {
       throw DownloadFailure(.badURL, "An address begins with http:// or https://")
     }
-    let rest = text[text.index(colon, offsetBy: 3)...]
-    let authorityEnd = rest.firstIndex { $0 == "/" || $0 == "?" || $0 == "#" } ?? rest.endIndex
-    let authority = rest[..<authorityEnd]
-    let hostStart = authority.lastIndex(of: "@").map(authority.index(after:))
-    let hostAndPort = authority[(hostStart ?? authority.startIndex)...]
+    let rest = bytes[colon...].dropFirst(3)
+    let target = rest.drop { !Self.endsAuthority($0) }
+    let authority = rest[..<target.startIndex]
+    let at = authority.lastIndex(of: UInt8(ascii: "@"))
+    let hostAndPort = authority[(at.map(authority.index(after:)) ?? authority.startIndex)...]
     try Self.check(hostAndPort: hostAndPort)
 
-    self.scheme = Substring(scheme)
-    self.credentials = Substring(
-      Self.encoded(authority[..<(hostStart ?? authority.startIndex)]))
-    self.hostAndPort = hostAndPort
-    let target = rest[authorityEnd...].prefix { $0 != "#" }
-    self.target = (target.hasPrefix("/") ? "" : "/") + Self.encoded(target)
+    self.scheme = scheme
+    self.credentials = at.map { Self.encoded(authority[..<$0], and: "@\\") + "@" } ?? ""
+    self.hostAndPort = Substring(hostAndPort)
+    let sent = Self.encoded(target.prefix { $0 != UInt8(ascii: "#") })
+    self.target = sent.utf8.first == UInt8(ascii: "/") ? sent : "/" + sent
   }
 
   /// The whole address, as a transport needs it: it may hold a password, so it is never shown.
@@ -54,32 +56,47 @@ struct WebAddress: Sendable, Hashable {
     return path[(path.lastIndex(of: "/").map(path.index(after:)) ?? path.startIndex)...]
   }
 
+  /// The address to ask when the other one redirects to this one.
+  ///
+  /// A user name and password go along within one origin, the same scheme, host and port, and to no
+  /// other; nor are those sent that a redirect brings itself.
+  func redirected(from other: WebAddress) -> WebAddress {
+    var address = self
+    let isSameOrigin =
+      scheme == other.scheme && hostAndPort.lowercased() == other.hostAndPort.lowercased()
+    address.credentials = isSameOrigin ? other.credentials : ""
+    return address
+  }
+
   // MARK: - The rules
 
-  private static func check(hostAndPort: Substring) throws(DownloadFailure) {
-    let bytes = hostAndPort.utf8
+  private static func check(hostAndPort bytes: Substring.UTF8View) throws(DownloadFailure) {
     let host: Substring.UTF8View
     if bytes.first == UInt8(ascii: "[") {
       let end = bytes.firstIndex(of: UInt8(ascii: "]")) ?? bytes.startIndex
-      host = bytes[bytes.startIndex..<end]
+      host = bytes[..<end]
       guard host.count > 2, host.dropFirst().allSatisfy(isAddressByte) else {
         throw DownloadFailure(.badURL, "The address in brackets is no IPv6 address")
       }
-      try check(port: bytes[bytes.index(after: end)...])
+      try check(port: bytes[end...].dropFirst())
     } else {
-      host = bytes[..<(bytes.firstIndex(of: UInt8(ascii: ":")) ?? bytes.endIndex)]
+      host = bytes.prefix { $0 != UInt8(ascii: ":") }
       guard !host.isEmpty else { throw DownloadFailure(.badURL, "The address names no host") }
-      guard host.allSatisfy(isHostByte) else {
+      guard host.allSatisfy(isHostByte), Substring(host).unicodeScalars.allSatisfy(isHostScalar)
+      else {
         throw DownloadFailure(.badURL, "The host's name holds a character that no host's name has")
       }
       try check(port: bytes[host.endIndex...])
     }
   }
 
+  /// Checks what stands behind the host: nothing, or a colon and a number, which may be missing.
   private static func check(port: Substring.UTF8View) throws(DownloadFailure) {
-    guard !port.isEmpty, port.count > 1 else { return }
-    guard port.first == UInt8(ascii: ":"),
-      let number = Int(Substring(port.dropFirst())), (1...65_535).contains(number)
+    guard let first = port.first else { return }
+    let digits = port.dropFirst()
+    let isNumber = digits.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+    guard first == UInt8(ascii: ":"), isNumber,
+      digits.isEmpty || (1...65_535).contains(Int(Substring(digits)) ?? 0)
     else { throw DownloadFailure(.badURL, "The port is no number from 1 to 65535") }
   }
 
@@ -93,65 +110,50 @@ struct WebAddress: Sendable, Hashable {
     }
   }
 
-  private static func isAddressByte(_ byte: UInt8) -> Bool {
-    byte.isHexDigit || byte == UInt8(ascii: ":") || byte == UInt8(ascii: ".")
+  private static func isHostScalar(_ scalar: Unicode.Scalar) -> Bool {
+    !scalar.isMisleading && !scalar.properties.isWhitespace
   }
 
-  /// Encodes what HTTP cannot carry, and nothing else.
-  private static func encoded(_ text: Substring) -> String {
-    let bytes = text.utf8
-    guard bytes.contains(where: { !isCarried($0) || $0 == percent }) else { return String(text) }
+  private static func isAddressByte(_ byte: UInt8) -> Bool {
+    byte.hexValue != nil || byte == UInt8(ascii: ":") || byte == UInt8(ascii: ".")
+  }
+
+  /// Encodes what HTTP cannot carry, and the further bytes that are named.
+  private static func encoded(_ bytes: Substring.UTF8View, and others: String = "") -> String {
+    let hexDigits = "0123456789ABCDEF".utf8.map { $0 }
     var result: [UInt8] = []
     result.reserveCapacity(bytes.count + 16)
-    var index = bytes.startIndex
-    while index < bytes.endIndex {
-      let byte = bytes[index]
-      if isCarried(byte), byte != percent || beginsEscape(bytes[index...]) {
+    var rest = bytes
+    while let byte = rest.first {
+      let isKept =
+        byte == UInt8(ascii: "%")
+        ? rest.leadingEscape != nil : isCarried(byte) && !others.utf8.contains(byte)
+      if isKept {
         result.append(byte)
       } else {
-        result.append(percent)
-        result.append(hexDigits[Int(byte >> 4)])
-        result.append(hexDigits[Int(byte & 15)])
+        result += [UInt8(ascii: "%"), hexDigits[Int(byte >> 4)], hexDigits[Int(byte & 15)]]
       }
-      bytes.formIndex(after: &index)
+      rest.removeFirst()
     }
     return String(decoding: result, as: UTF8.self)
   }
 
   private static func isCarried(_ byte: UInt8) -> Bool { byte > 0x20 && byte < 0x7f }
 
-  private static func beginsEscape(_ bytes: Substring.UTF8View) -> Bool {
-    let digits = bytes.dropFirst().prefix(2)
-    return digits.count == 2 && digits.allSatisfy(\.isHexDigit)
-  }
-}
-
-private let percent = UInt8(ascii: "%")
-private let hexDigits = Array("0123456789ABCDEF".utf8)
-
-extension UInt8 {
-  /// Whether this is a hexadecimal digit of ASCII, in either case.
-  var isHexDigit: Bool {
-    switch self {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
-      UInt8(ascii: "A")...UInt8(ascii: "F"):
-      true
-    default: false
-    }
+  private static func endsAuthority(_ byte: UInt8) -> Bool {
+    byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#")
   }
 }
 
 extension WebAddress {
   /// A text that is no address, fit to be shown: without what may be a user name and password,
-  /// without control characters, and cut to a length that fits a line.
+  /// without characters that mislead, and cut to a length that fits a line.
   static func redacting(_ text: String) -> String {
-    var shown = text[...]
-    if let at = text.lastIndex(of: "@") { shown = text[text.index(after: at)...] }
-    let scalars = shown.unicodeScalars.prefix(200).map { scalar in
-      scalar.properties.generalCategory == .control ? "\u{FFFD}" : scalar
-    }
+    let scalars = text.unicodeScalars
+    let at = scalars.lastIndex(of: "@")
+    let shown = scalars[(at.map(scalars.index(after:)) ?? scalars.startIndex)...].prefix(200)
     var result = String.UnicodeScalarView()
-    result.append(contentsOf: scalars)
+    result.append(contentsOf: shown.lazy.map { $0.isMisleading ? "\u{FFFD}" : $0 })
     return String(result)
   }
 }

@@ -4,8 +4,8 @@
 public protocol WorkSource: Sendable {
   /// Waits for the next items and returns them as soon as there is one.
   ///
-  /// Called by one task, one call after the other. When that task is cancelled the call returns
-  /// soon, with whatever it likes: what it returns is not begun any more.
+  /// Called by one task, one call after the other, and not again after nil or an error. When that
+  /// task is cancelled the call ends soon, with whatever it likes: what it returns is not begun.
   ///
   /// - Parameter count: The most items to return, at least 1.
   /// - Returns: Between one and `count` items in the order of the list, or nil at its end.

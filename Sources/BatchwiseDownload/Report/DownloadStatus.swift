@@ -23,7 +23,7 @@ public struct DownloadStatus: Sendable, Equatable {
   /// Whether the list has been read to its end, so that the number of items is known.
   public var isListRead = false
 
-  /// All items read from the list so far.
+  /// All items read from the list so far, but for those that a stop has left to the next run.
   public var items: Int { inFlight + waiting + done + failed + skipped }
 
   init(limit: Int) { self.limit = limit }

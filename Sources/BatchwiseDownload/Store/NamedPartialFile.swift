@@ -34,9 +34,11 @@ struct NamedPartialFile {
         if errno == EEXIST { continue }
         throw SystemError(errno)
       }
-      // A run that starts may have removed the file in the instant before it was locked.
+      // A run that starts may remove the file in the instant before it is locked. Where the file
+      // system has no locks, no run removes another's.
+      let isRemoved = flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK
       var status = stat()
-      if flock(file, LOCK_EX | LOCK_NB) == 0, fstat(file, &status) == 0, status.st_nlink == 1 {
+      if !isRemoved, fstat(file, &status) == 0, status.st_nlink > 0 {
         self.descriptor = file
         self.name = name
         return

@@ -40,10 +40,14 @@ public final class OutputFolder: Sendable {
   /// on file systems that lack them.
   package init(path: String, namelessFiles: Bool) throws(OutputFolderError) {
     self.path = path
-    try Self.makeFolders(path)
-    descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw OutputFolderError(path: path, SystemError(errno)) }
-
+    do throws(SystemError) {
+      try Self.makeFolders(path)
+      let folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+      guard folder >= 0 else { throw SystemError(errno) }
+      descriptor = folder
+    } catch {
+      throw OutputFolderError(path: path, error)
+    }
     do throws(SystemError) {
       (partials, openedAt) = try Self.probe(descriptor, namelessFiles: namelessFiles)
     } catch {
@@ -61,12 +65,10 @@ public final class OutputFolder: Sendable {
   private static func probe(
     _ folder: Int32, namelessFiles: Bool
   ) throws(SystemError) -> (partials: Int32?, now: FileTime) {
-    var status = stat()
     let nameless = namelessFiles ? batchwise_open_nameless(folder, 0o600) : -1
     if nameless >= 0 {
       defer { close(nameless) }
-      guard fstat(nameless, &status) == 0 else { throw SystemError(errno) }
-      return (nil, FileTime(changeOf: status))
+      return (nil, try FileTime(now: nameless))
     }
     guard mkdirat(folder, ".batchwise", 0o777) == 0 || errno == EEXIST else {
       throw SystemError(errno)
@@ -76,23 +78,22 @@ public final class OutputFolder: Sendable {
     do throws(SystemError) {
       let probe = try NamedPartialFile(in: partials)
       defer { probe.remove() }
-      guard fstat(probe.descriptor, &status) == 0 else { throw SystemError(errno) }
+      let now = try FileTime(now: probe.descriptor)
+      NamedPartialFile.removeAbandoned(in: partials)
+      return (partials, now)
     } catch {
       close(partials)
       throw error
     }
-    NamedPartialFile.removeAbandoned(in: partials)
-    return (partials, FileTime(changeOf: status))
   }
 
-  private static func makeFolders(_ path: String) throws(OutputFolderError) {
+  private static func makeFolders(_ path: String) throws(SystemError) {
     if mkdir(path, 0o777) == 0 || errno == EEXIST || errno == EISDIR { return }
-    guard errno == ENOENT, let slash = path.dropLast().lastIndex(of: "/"), slash > path.startIndex
-    else { throw OutputFolderError(path: path, SystemError(errno)) }
+    let error = SystemError(errno)
+    let slash = path.utf8.dropLast().lastIndex(of: UInt8(ascii: "/"))
+    guard error.code == ENOENT, let slash, slash > path.startIndex else { throw error }
     try makeFolders(String(path[..<slash]))
-    if mkdir(path, 0o777) != 0, errno != EEXIST {
-      throw OutputFolderError(path: path, SystemError(errno))
-    }
+    if mkdir(path, 0o777) != 0, errno != EEXIST { throw SystemError(errno) }
   }
 }
 
@@ -110,25 +111,4 @@ public struct OutputFolderError: Error, Sendable, CustomStringConvertible {
 
   /// One sentence that names the folder and what the operating system said.
   public var description: String { "The output folder \(path) cannot be used: \(cause)" }
-}
-
-/// A moment as a file system tells it.
-struct FileTime: Comparable {
-  private let seconds: Int
-  private let nanoseconds: Int
-
-  /// When the file, its links or its permissions were last changed.
-  init(changeOf status: stat) {
-    #if canImport(Darwin)
-      seconds = status.st_ctimespec.tv_sec
-      nanoseconds = status.st_ctimespec.tv_nsec
-    #else
-      seconds = status.st_ctim.tv_sec
-      nanoseconds = status.st_ctim.tv_nsec
-    #endif
-  }
-
-  static func < (left: FileTime, right: FileTime) -> Bool {
-    (left.seconds, left.nanoseconds) < (right.seconds, right.nanoseconds)
-  }
 }
