@@ -61,10 +61,6 @@ static inline CURLcode ccurl_get_off_t(CURL *easy, CURLINFO info, curl_off_t *va
   return (curl_easy_getinfo)(easy, info, value);
 }
 
-static inline CURLcode ccurl_get_socket(CURL *easy, CURLINFO info, curl_socket_t *value) {
-  return (curl_easy_getinfo)(easy, info, value);
-}
-
 static inline void *ccurl_get_private(CURL *easy) {
   char *value = NULL;
   (curl_easy_getinfo)(easy, CURLINFO_PRIVATE, &value);

@@ -81,7 +81,7 @@ extension CurlTransport {
       #if os(Linux)
         case .epoll: try EpollDriver(multi: multi)
       #endif
-      case .poll: try PollDriver(multi: multi)
+      case .poll: PollDriver(multi: multi)
       }
     }
   }

@@ -153,7 +153,6 @@ extension CurlLoop {
   }
 
   private func finish(_ slot: TransferSlot, after result: CURLcode) {
-    driver.didFinish(slot.easy)
     if slot.needsFreshConnection(after: result) {
       curl_multi_remove_handle(multi, slot.easy)
       add(slot)

@@ -78,9 +78,6 @@
     func didOpen(_ socket: curl_socket_t) { interest.open(socket) }
 
     func willClose(_ socket: curl_socket_t) { interest.close(socket) }
-
-    // That the connection is idle is told by `want(_:of:)`.
-    func didFinish(_ easy: UnsafeMutableRawPointer) {}
   }
 
   extension EpollDriver {

@@ -21,9 +21,6 @@ protocol LoopDriver: AnyObject {
 
   /// Learns that libcurl is about to close a connection's socket.
   func willClose(_ socket: curl_socket_t)
-
-  /// Learns that a transfer has ended whose connection may serve another one.
-  func didFinish(_ easy: UnsafeMutableRawPointer)
 }
 
 extension Duration {

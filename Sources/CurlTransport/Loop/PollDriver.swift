@@ -8,11 +8,9 @@ internal import CCurl
 /// transfers.
 final class PollDriver: LoopDriver {
   private let multi: UnsafeMutableRawPointer
-  private let deadEnd: DeadEnd
 
-  init(multi: UnsafeMutableRawPointer) throws(CurlTransportError) {
+  init(multi: UnsafeMutableRawPointer) {
     self.multi = multi
-    deadEnd = try DeadEnd()
   }
 
   func makeBell() -> @Sendable () -> Void {
@@ -34,10 +32,4 @@ final class PollDriver: LoopDriver {
   func didOpen(_ socket: curl_socket_t) {}
 
   func willClose(_ socket: curl_socket_t) {}
-
-  func didFinish(_ easy: UnsafeMutableRawPointer) {
-    var socket = CURL_SOCKET_BAD
-    ccurl_get_socket(easy, CURLINFO_ACTIVESOCKET, &socket)
-    if socket != CURL_SOCKET_BAD { _ = deadEnd.replace(ifNotSilent: socket) }
-  }
 }
