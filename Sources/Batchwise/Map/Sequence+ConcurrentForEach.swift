@@ -32,8 +32,12 @@ extension Sequence where Element: Sendable {
   public func concurrentForEach<Failure: Error>(
     limit: Int, _ body: @escaping @Sendable (Element) async throws(Failure) -> Void
   ) async throws(Failure) {
-    let engine = Engine(.sequence(limit: limit), keepsOutputs: false, body: body)
-    await engine.run(self)
+    let engine = Engine(.sequence(limit: limit), outlet: .discard, body: body)
+    if let array = self as? [Element] {
+      await engine.run(array)
+    } else {
+      await engine.run(self)
+    }
     try engine.checkCompletion()
   }
 }

@@ -33,9 +33,13 @@ extension Sequence where Element: Sendable {
   public func concurrentMap<Output: Sendable, Failure: Error>(
     limit: Int, _ transform: @escaping @Sendable (Element) async throws(Failure) -> Output
   ) async throws(Failure) -> [Output] {
-    let engine = Engine(.sequence(limit: limit), keepsOutputs: true, body: transform)
-    await engine.run(self)
+    let engine = Engine(.sequence(limit: limit), outlet: .keep, body: transform)
+    if let array = self as? [Element] {
+      await engine.run(array)
+    } else {
+      await engine.run(self)
+    }
     try engine.checkCompletion()
-    return engine.feed.takeOutputs()
+    return engine.takeOutputs()
   }
 }
