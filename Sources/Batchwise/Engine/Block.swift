@@ -6,15 +6,15 @@
 /// `@unchecked Sendable` holds because every slot has one writer and readers only later. An element
 /// is written by the one feeder before it is ready, and read by whoever claims it. An output is
 /// written by whoever claimed its element, and read when all workers have been awaited.
-final class Block<Element: Sendable, Output: Sendable>: BlockNumbers, @unchecked Sendable {
+@usableFromInline final class Block<Element: Sendable, Output: Sendable>: BlockNumbers, @unchecked Sendable {
   /// The elements, if the block shares an array.
-  private let array: [Element]?
+  @usableFromInline let array: [Element]?
   /// The elements, if the block is filled one by one.
-  private let storage: UnsafeMutablePointer<Element>?
-  private let outputs: OutputChunk<Output>?
+  @usableFromInline let storage: UnsafeMutablePointer<Element>?
+  @usableFromInline let outputs: OutputChunk<Output>?
 
   /// A block that shares an array, all of it ready.
-  init(_ array: [Element], outputs: OutputChunk<Output>?) {
+  @inlinable init(_ array: [Element], outputs: OutputChunk<Output>?) {
     self.array = array
     self.outputs = outputs
     storage = nil
@@ -22,37 +22,37 @@ final class Block<Element: Sendable, Output: Sendable>: BlockNumbers, @unchecked
   }
 
   /// A block to be filled.
-  init(offset: Int, capacity: Int, outputs: OutputChunk<Output>?) {
+  @inlinable init(offset: Int, capacity: Int, outputs: OutputChunk<Output>?) {
     array = nil
     self.outputs = outputs
     storage = .allocate(capacity: capacity)
     super.init(offset: offset, capacity: capacity)
   }
 
-  deinit {
+  @inlinable deinit {
     storage?.deinitialize(count: count)
     storage?.deallocate()
   }
 
   /// Whether nothing more can be appended.
-  var isFull: Bool { count == capacity }
+  @inlinable var isFull: Bool { count == capacity }
 
   /// Appends an element, and makes it ready. Only the feeder calls this.
-  func append(_ element: Element) {
+  @inlinable func append(_ element: Element) {
     precondition(!isFull, "a block was filled beyond its capacity")
     storage?.advanced(by: count).initialize(to: element)
     addReady()
   }
 
   /// The element at an index that was claimed.
-  subscript(index: Int) -> Element {
+  @inlinable subscript(index: Int) -> Element {
     if let array { return array[index] }
     guard let storage else { preconditionFailure("a block has either an array or storage") }
     return storage[index]
   }
 
   /// Keeps the output of the element at `index`, if outputs are kept.
-  func store(_ output: Output, at index: Int) {
+  @inlinable func store(_ output: Output, at index: Int) {
     outputs?.store(output, at: index)
   }
 }

@@ -9,12 +9,12 @@ import Synchronization
 ///
 /// `@unchecked Sendable` holds because there are only constants and atomics; the compiler cannot
 /// check it for a class that has a subclass.
-class BlockNumbers: @unchecked Sendable {
+@usableFromInline class BlockNumbers: @unchecked Sendable {
   /// The place of the first element in the source, counted from zero.
-  final let offset: Int
+  @usableFromInline final let offset: Int
 
   /// The most elements the block will hold.
-  final let capacity: Int
+  @usableFromInline final let capacity: Int
 
   private final let ready: Atomic<Int>
   private final let next = Atomic<Int>(0)
@@ -24,7 +24,7 @@ class BlockNumbers: @unchecked Sendable {
   private static var closed: Int { .max / 2 }
 
   /// A block in which `ready` elements are ready from the start.
-  init(offset: Int, capacity: Int, ready: Int = 0) {
+  @usableFromInline init(offset: Int, capacity: Int, ready: Int = 0) {
     self.offset = offset
     self.capacity = capacity
     self.ready = Atomic(ready)
@@ -32,7 +32,7 @@ class BlockNumbers: @unchecked Sendable {
   }
 
   /// How many elements are ready, claimed or not.
-  final var count: Int { ready.load(ordering: .sequentiallyConsistent) }
+  @usableFromInline final var count: Int { ready.load(ordering: .sequentiallyConsistent) }
 
   /// How many elements can be claimed now.
   final var unclaimed: Int {
@@ -40,15 +40,15 @@ class BlockNumbers: @unchecked Sendable {
   }
 
   /// Whether claims have been made to fail.
-  final var isClosed: Bool { next.load(ordering: .relaxed) >= Self.closed }
+  @usableFromInline final var isClosed: Bool { next.load(ordering: .relaxed) >= Self.closed }
 
   /// Makes one more element ready. Only the feeder calls this.
-  final func addReady() {
+  @usableFromInline final func addReady() {
     ready.store(ready.load(ordering: .relaxed) + 1, ordering: .sequentiallyConsistent)
   }
 
   /// Claims the next element and returns its index, or nil when none is ready.
-  final func claim() -> Int? {
+  @usableFromInline final func claim() -> Int? {
     if isWhole {
       let index = next.wrappingAdd(1, ordering: .sequentiallyConsistent).oldValue
       return index < capacity ? index : nil

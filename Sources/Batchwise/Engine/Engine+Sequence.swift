@@ -6,40 +6,19 @@ extension Engine {
   /// The sequence need not be Sendable: it may belong to the caller's actor, so no other task ever
   /// touches it. The closures below run on that actor because they capture `isolation`; without
   /// it they would leave the actor, and the compiler would not say so.
-  func run<Source: Sequence>(
+  @inlinable func run<Source: Sequence>(
     _ source: Source, isolation: isolated (any Actor)? = #isolation
   ) async where Source.Element == Element {
     await withTaskCancellationHandler {
       // What the group throws is a worker's `Stop`; the engine has kept the reason.
       try? await withThrowingDiscardingTaskGroup { group in
         _ = isolation
-        var iterator = source.makeIterator()
-        var block = makeBlock(at: 0)
-        feed.add(block)
-        while let count = await feed.room() {
-          for _ in 0..<count {
-            guard !block.isClosed, let element = iterator.next() else { return feed.finish() }
-            if block.isFull {
-              block = makeBlock(at: block.offset + block.capacity)
-              feed.add(block)
-            }
-            block.append(element)
-            feed.noteReady()
-            hireWorkers(into: &group)
-          }
+        if let array = source as? [Element] {
+          feed.add(makeBlock(sharing: array))
+          hireWorkers(into: &group)
+        } else {
+          await read(source, hiringInto: &group)
         }
-      }
-    } onCancel: {
-      cancel()
-    }
-  }
-
-  /// Runs every element of an array, without a copy.
-  func run(_ array: [Element]) async {
-    await withTaskCancellationHandler {
-      try? await withThrowingDiscardingTaskGroup { group in
-        feed.add(makeBlock(sharing: array))
-        hireWorkers(into: &group)
         feed.finish()
       }
     } onCancel: {
@@ -47,7 +26,27 @@ extension Engine {
     }
   }
 
-  private func hireWorkers(into group: inout ThrowingDiscardingTaskGroup<any Error>) {
+  @inlinable func read<Source: Sequence>(
+    _ source: Source, hiringInto group: inout ThrowingDiscardingTaskGroup<any Error>
+  ) async where Source.Element == Element {
+    var iterator = source.makeIterator()
+    var block = makeBlock(at: 0)
+    feed.add(block)
+    while let count = await feed.room() {
+      for _ in 0..<count {
+        guard !block.isClosed, let element = iterator.next() else { return }
+        if block.isFull {
+          block = makeBlock(at: block.offset + block.capacity)
+          feed.add(block)
+        }
+        block.append(element)
+        feed.noteReady()
+        hireWorkers(into: &group)
+      }
+    }
+  }
+
+  @inlinable func hireWorkers(into group: inout ThrowingDiscardingTaskGroup<any Error>) {
     while feed.hire() {
       group.addTask { try await self.work() }
     }

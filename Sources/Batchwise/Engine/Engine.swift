@@ -7,11 +7,11 @@ import Synchronization
 /// All verbs are faces of this one engine. Its workers pull: a worker is a child task that claims
 /// one element after the other, so an element costs a claim and not a task. Everything that `run`
 /// starts is over when it returns.
-final class Engine<Element: Sendable, Output: Sendable, Failure: Error>: Sendable {
-  typealias Body = @Sendable (Element) async throws(Failure) -> Output
+@usableFromInline final class Engine<Element: Sendable, Output: Sendable, Failure: Error>: Sendable {
+  @usableFromInline typealias Body = @Sendable (Element) async throws(Failure) -> Output
 
   /// What becomes of an output.
-  enum Outlet {
+  @usableFromInline enum Outlet: Sendable {
     case discard
     case keep
     /// Hand it over, with its element's offset.
@@ -19,7 +19,7 @@ final class Engine<Element: Sendable, Output: Sendable, Failure: Error>: Sendabl
   }
 
   /// What the cancellation of the calling task does.
-  enum Cancellation {
+  @usableFromInline enum Cancellation: Sendable {
     /// The remaining elements run.
     case ignored
     /// Nothing further starts, and nobody wants to be told why.
@@ -28,22 +28,24 @@ final class Engine<Element: Sendable, Output: Sendable, Failure: Error>: Sendabl
     case fails(Failure)
 
     /// Reports a cancellation if the error type has room for it.
-    static var reported: Cancellation {
+    @usableFromInline static var reported: Cancellation {
       (CancellationError() as? Failure).map { .fails($0) } ?? .ignored
     }
   }
 
   /// Ends a worker, and with it the group. The reason is kept in `failure`.
-  struct Stop: Error {}
+  @usableFromInline struct Stop: Error {
+    @usableFromInline init() {}
+  }
 
-  let feed: Feed
-  private let body: Body
-  private let outlet: Outlet
+  @usableFromInline let feed: Feed
+  @usableFromInline let body: Body
+  @usableFromInline let outlet: Outlet
   private let cancellation: Cancellation
   private let chunks = Mutex<[OutputChunk<Output>]>([])
   private let failure = Mutex<Failure?>(nil)
 
-  init(
+  @usableFromInline init(
     _ limits: FeedLimits, outlet: Outlet, cancellation: Cancellation = .reported,
     body: @escaping Body
   ) {
@@ -54,38 +56,44 @@ final class Engine<Element: Sendable, Output: Sendable, Failure: Error>: Sendabl
   }
 
   /// Returns normally if and only if nothing was left undone.
-  func checkCompletion() throws(Failure) {
+  @usableFromInline func checkCompletion() throws(Failure) {
     if let failure = failure.withLock({ $0 }) { throw failure }
   }
 
   /// Takes the outputs of a run in which nothing was left undone, in source order.
-  func takeOutputs() -> [Output] {
-    OutputChunk.gather(chunks.withLock { $0 }, count: feed.published)
+  @inlinable func takeOutputs() -> [Output] {
+    OutputChunk.gather(keptChunks, count: feed.published)
   }
 
   // MARK: Blocks
 
   /// A block that shares an array.
-  func makeBlock(sharing array: [Element]) -> Block<Element, Output> {
+  @inlinable func makeBlock(sharing array: [Element]) -> Block<Element, Output> {
     Block(array, outputs: makeOutputs(array.count))
   }
 
   /// A block to be filled.
-  func makeBlock(at offset: Int) -> Block<Element, Output> {
+  @inlinable func makeBlock(at offset: Int) -> Block<Element, Output> {
     Block(offset: offset, capacity: 64, outputs: makeOutputs(64))
   }
 
-  private func makeOutputs(_ capacity: Int) -> OutputChunk<Output>? {
+  @inlinable func makeOutputs(_ capacity: Int) -> OutputChunk<Output>? {
     guard case .keep = outlet else { return nil }
     let chunk = OutputChunk<Output>(capacity: capacity)
-    chunks.withLock { $0.append(chunk) }
+    keep(chunk)
     return chunk
   }
+
+  @usableFromInline func keep(_ chunk: OutputChunk<Output>) {
+    chunks.withLock { $0.append(chunk) }
+  }
+
+  @usableFromInline var keptChunks: [OutputChunk<Output>] { chunks.withLock { $0 } }
 
   // MARK: Workers
 
   /// Claims and runs elements until nothing is left to do.
-  func work() async throws(Stop) {
+  @inlinable func work() async throws(Stop) {
     var isFirst = true
     while let numbers = await feed.nextBlock(isFirst: isFirst) {
       isFirst = false
@@ -116,7 +124,7 @@ final class Engine<Element: Sendable, Output: Sendable, Failure: Error>: Sendabl
   /// A task of this run is cancelled by the caller's cancellation, or by the group after an earlier
   /// failure, which is then already noted. So an error that is thrown under cancellation never
   /// hides what caused it.
-  func fail(_ error: Failure) {
+  @usableFromInline func fail(_ error: Failure) {
     let isEnded = feed.end()
     guard isEnded else { return }
     if Task.isCancelled, case .fails(let cancellation) = cancellation {
@@ -133,7 +141,7 @@ final class Engine<Element: Sendable, Output: Sendable, Failure: Error>: Sendabl
   }
 
   /// Reacts to the cancellation of the calling task.
-  func cancel() {
+  @usableFromInline func cancel() {
     switch cancellation {
     case .ignored: break
     case .stops: _ = feed.endUnlessAllClaimed()

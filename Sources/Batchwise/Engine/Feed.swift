@@ -9,7 +9,7 @@ import Synchronization
 /// handshake: who parks sets the hint and then looks at the blocks; who appends or claims moves the
 /// block's number and then looks at the hint. All of it is sequentially consistent, so at least one
 /// of the two sees the other.
-final class Feed: Sendable {
+@usableFromInline final class Feed: Sendable {
   typealias Waiter = CheckedContinuation<Void, Never>
   typealias State = FeedState<Waiter>
 
@@ -18,24 +18,24 @@ final class Feed: Sendable {
   private let canHire = Atomic<Bool>(true)
   private let roomOffset = Atomic<Int>(.max)
 
-  init(_ limits: FeedLimits) {
+  @usableFromInline init(_ limits: FeedLimits) {
     state = Mutex(State(limits))
   }
 
   // MARK: The feeder
 
   /// Waits until there is room for at least one element; nil if nothing more is wanted.
-  func room() async -> Int? {
-    await answer({ $0.room }, orPark: { $0.park(feeder: $1) })
+  @usableFromInline func room() async -> Int? {
+    await answer({ $0.askRoom() }, orPark: { $0.park(feeder: $1) })
   }
 
   /// Adds a block behind all others.
-  func add(_ block: BlockNumbers) {
+  @usableFromInline func add(_ block: BlockNumbers) {
     tell { $0.add(block) }
   }
 
   /// Sees to it that an element that has become ready finds a worker.
-  func noteReady() {
+  @usableFromInline func noteReady() {
     if canWake.load(ordering: .sequentiallyConsistent)
       || canHire.load(ordering: .sequentiallyConsistent)
     {
@@ -44,17 +44,17 @@ final class Feed: Sendable {
   }
 
   /// Notes that the source has ended.
-  func finish() {
+  @usableFromInline func finish() {
     for waiter in tell({ $0.finish() }) { waiter.resume() }
   }
 
   /// How many elements have been appended.
-  var published: Int { state.withLock { $0.published } }
+  @usableFromInline var published: Int { state.withLock { $0.published } }
 
   // MARK: The workers
 
   /// Waits for a block to claim from; nil if nothing is left to do.
-  func nextBlock(isFirst: Bool) async -> BlockNumbers? {
+  @usableFromInline func nextBlock(isFirst: Bool) async -> BlockNumbers? {
     if isFirst { tell { $0.arrive(wasParked: false) } }
     while true {
       switch state.withLock({ $0.work }) {
@@ -67,7 +67,7 @@ final class Feed: Sendable {
   }
 
   /// Sees to it that others hear of a claim; called before the element's body runs.
-  func noteClaim(_ index: Int, of block: BlockNumbers) {
+  @usableFromInline func noteClaim(_ index: Int, of block: BlockNumbers) {
     if index == block.capacity - 1 { tell { $0.dropBlock() } }
     if block.offset + index >= roomOffset.load(ordering: .sequentiallyConsistent) {
       wake { $0.noteClaim() }
@@ -85,7 +85,7 @@ final class Feed: Sendable {
   // MARK: The owner
 
   /// Whether the owner is to start a worker now.
-  func hire() -> Bool {
+  @usableFromInline func hire() -> Bool {
     guard canHire.load(ordering: .relaxed) else { return false }
     if case .proceed = tell({ $0.hire() }) { return true }
     return false

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// The bounds a feed keeps.
-struct FeedLimits: Sendable {
+@usableFromInline struct FeedLimits: Sendable {
   /// The most elements in flight.
   var inFlight: Int
-  /// The most elements that were read and not yet started.
-  var backlog: Int
+  /// The most elements that were read and not yet started: at first, and when the work is short.
+  var backlog: ClosedRange<Int>
   /// The most elements that were read and whose outcome was not.
   var window = Int.max
 
   /// For a sequence, which costs little to read on.
-  static func sequence(limit: Int) -> FeedLimits {
-    FeedLimits(inFlight: checked(limit), backlog: 128)
+  @usableFromInline static func sequence(limit: Int) -> FeedLimits {
+    FeedLimits(inFlight: checked(limit), backlog: 64...1024)
   }
 
   /// For an asynchronous sequence: as many elements wait as are in flight, within reason.
   static func asyncSequence(limit: Int) -> FeedLimits {
-    FeedLimits(inFlight: checked(limit), backlog: min(limit, 128))
+    FeedLimits(inFlight: checked(limit), backlog: min(limit, 128)...128)
   }
 
   /// For outcomes that are read: at most `limit + readAhead` elements are held, in flight or unread.
@@ -25,7 +25,7 @@ struct FeedLimits: Sendable {
     guard readAhead >= 0 else { fatalError("readAhead must not be negative, but is \(readAhead)") }
     let (sum, overflow) = checked(limit).addingReportingOverflow(readAhead)
     return FeedLimits(
-      inFlight: limit, backlog: min(limit, 128), window: overflow ? .max : sum)
+      inFlight: limit, backlog: min(limit, 128)...128, window: overflow ? .max : sum)
   }
 
   /// The limit, if it is one. The message must reach the reader of a release build too, which

@@ -21,6 +21,8 @@ struct FeedState<Waiter> {
   }
 
   private let limits: FeedLimits
+  /// The most elements that wait for a worker, for now.
+  private var backlog: Int
   /// The blocks in which something may be unclaimed, oldest first.
   private var blocks: [BlockNumbers] = []
   /// The block that was added last.
@@ -28,6 +30,7 @@ struct FeedState<Waiter> {
 
   private var parkedWorkers: [Waiter] = []
   private var parkedFeeder: Waiter?
+  private var isFeederBack = false
   private var parkedOwner: Waiter?
 
   /// Workers hired so far; they end only with the run.
@@ -42,6 +45,7 @@ struct FeedState<Waiter> {
 
   init(_ limits: FeedLimits) {
     self.limits = limits
+    backlog = limits.backlog.lowerBound
   }
 
   /// How many elements have been appended.
@@ -56,25 +60,36 @@ struct FeedState<Waiter> {
     Hints(
       canWake: !isEnded && !parkedWorkers.isEmpty && woken == 0,
       canHire: !isEnded && workers < limits.inFlight,
-      roomOffset: parkedFeeder == nil ? .max : published - limits.backlog / 2 - 1)
+      roomOffset: parkedFeeder == nil ? .max : published - backlog / 2 - 1)
   }
 
   // MARK: The feeder
 
   /// How many elements the feeder may append now.
   ///
-  /// It waits until half the backlog is claimed, so that it is not woken for every element.
-  var room: FeedAnswer<Int> {
+  /// If everything was claimed before a woken feeder came back, the work is too short for this
+  /// backlog, and it is doubled. While the work takes its time, few elements are read ahead.
+  mutating func askRoom() -> FeedAnswer<Int> {
+    if isFeederBack, unclaimed == 0 {
+      backlog = min(backlog * 2, limits.backlog.upperBound)
+    }
+    isFeederBack = false
+    return room
+  }
+
+  /// The feeder waits until half the backlog is claimed, so that it is not woken for every element.
+  private var room: FeedAnswer<Int> {
     if isEnded { return .over }
     let waiting = unclaimed
-    let space = min(limits.backlog - waiting, limits.window - (published - released))
-    return waiting <= limits.backlog / 2 && space > 0 ? .proceed(space) : .wait
+    let space = min(backlog - waiting, limits.window - (published - released))
+    return waiting <= backlog / 2 && space > 0 ? .proceed(space) : .wait
   }
 
   /// Parks the feeder, unless it should ask again at once.
   mutating func park(feeder: Waiter) -> Bool {
     guard case .wait = room else { return false }
     parkedFeeder = feeder
+    isFeederBack = true
     return true
   }
 
@@ -142,7 +157,8 @@ struct FeedState<Waiter> {
 
   /// Whether more elements are ready than there are workers idle or on their way.
   private var isHiring: Bool {
-    workers < limits.inFlight && unclaimed > hired + woken + parkedWorkers.count
+    workers < min(limits.inFlight, published)
+      && unclaimed > hired + woken + parkedWorkers.count
   }
 
   /// Takes on the start of one worker, if one is wanted.

@@ -4,28 +4,28 @@
 ///
 /// `@unchecked Sendable` holds because a slot is written at most once, by the one worker that
 /// claimed its element, and is read only when all workers have been awaited.
-final class OutputChunk<Output: Sendable>: @unchecked Sendable {
-  private let capacity: Int
-  private let slots: UnsafeMutablePointer<Output?>
+@usableFromInline final class OutputChunk<Output: Sendable>: @unchecked Sendable {
+  @usableFromInline let capacity: Int
+  @usableFromInline let slots: UnsafeMutablePointer<Output?>
 
-  init(capacity: Int) {
+  @inlinable init(capacity: Int) {
     self.capacity = capacity
     slots = .allocate(capacity: capacity)
     slots.initialize(repeating: nil, count: capacity)
   }
 
-  deinit {
+  @inlinable deinit {
     slots.deinitialize(count: capacity)
     slots.deallocate()
   }
 
   /// Keeps the output of the element at `index`.
-  func store(_ output: Output, at index: Int) {
+  @inlinable func store(_ output: Output, at index: Int) {
     slots[index] = output
   }
 
   /// Moves the first `count` outputs of all chunks out, in order. Every one of them must be there.
-  static func gather(_ chunks: [OutputChunk], count: Int) -> [Output] {
+  @inlinable static func gather(_ chunks: [OutputChunk], count: Int) -> [Output] {
     Array(unsafeUninitializedCapacity: count) { buffer, initialized in
       for chunk in chunks {
         for index in 0..<min(chunk.capacity, count - initialized) {

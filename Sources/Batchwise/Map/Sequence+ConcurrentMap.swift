@@ -30,15 +30,11 @@ extension Sequence where Element: Sendable {
   /// - Throws: The first failure of a transformation, or `CancellationError`.
   /// - Complexity: O(*n*) calls of `transform`. Uses at most `limit` child tasks, not one for every
   ///   element, and besides the results memory that does not depend on *n*.
-  public func concurrentMap<Output: Sendable, Failure: Error>(
+  @inlinable public func concurrentMap<Output: Sendable, Failure: Error>(
     limit: Int, _ transform: @escaping @Sendable (Element) async throws(Failure) -> Output
   ) async throws(Failure) -> [Output] {
     let engine = Engine(.sequence(limit: limit), outlet: .keep, body: transform)
-    if let array = self as? [Element] {
-      await engine.run(array)
-    } else {
-      await engine.run(self)
-    }
+    await engine.run(self)
     try engine.checkCompletion()
     return engine.takeOutputs()
   }
