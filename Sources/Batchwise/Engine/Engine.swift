@@ -41,6 +41,7 @@ import Synchronization
   @usableFromInline let feed: Feed
   @usableFromInline let body: Body
   @usableFromInline let outlet: Outlet
+  @usableFromInline let blockSize: Int
   private let cancellation: Cancellation
   private let chunks = Mutex<[OutputChunk<Output>]>([])
   private let failure = Mutex<Failure?>(nil)
@@ -50,6 +51,7 @@ import Synchronization
     body: @escaping Body
   ) {
     feed = Feed(limits)
+    blockSize = limits.blockSize
     self.body = body
     self.outlet = outlet
     self.cancellation = cancellation
@@ -74,7 +76,7 @@ import Synchronization
 
   /// A block to be filled.
   @inlinable func makeBlock(at offset: Int) -> Block<Element, Output> {
-    Block(offset: offset, capacity: 64, outputs: makeOutputs(64))
+    Block(offset: offset, capacity: blockSize, outputs: makeOutputs(blockSize))
   }
 
   @inlinable func makeOutputs(_ capacity: Int) -> OutputChunk<Output>? {

@@ -8,6 +8,8 @@
   var backlog: ClosedRange<Int>
   /// The most elements that were read and whose outcome was not.
   var window = Int.max
+  /// The most elements in a block that is filled one by one.
+  var blockSize = 64
 
   /// For a sequence, which costs little to read on.
   @usableFromInline static func sequence(limit: Int) -> FeedLimits {

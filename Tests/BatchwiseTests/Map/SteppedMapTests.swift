@@ -15,9 +15,23 @@ struct SteppedMapTests {
       let (result, _) = try executor.run { () async throws(Boom) -> [Int] in
         try await world.map { element async throws(Boom) in try await world.body(element, probe) }
       }
-      let expected: Result<[Int], Boom> =
-        world.failingOffset.map { .failure(Boom(offset: $0)) } ?? .success(world.doubled)
-      #expect(result == expected, "\(world), seed \(executor.seed)")
+      #expect(result == world.expected, "\(world), seed \(executor.seed)")
+      #expect(probe.counts.inFlight == 0, "\(world), seed \(executor.seed)")
+      #expect(probe.peak <= world.limit, "\(world), seed \(executor.seed)")
+    }
+  }
+
+  @Test("does the same with next to no room between source and workers", arguments: 0..<8)
+  func tightRoom(round: Int) throws {
+    for (index, world) in SmallWorld.every(upTo: 6).enumerated() where world.source != .array {
+      let executor = SteppingExecutor(seed: UInt64(round * 10_000 + index))
+      let probe = InFlightProbe()
+      let (result, _) = try executor.run { () async throws(Boom) -> [Int] in
+        try await world.tightMap { element async throws(Boom) in
+          try await world.body(element, probe)
+        }
+      }
+      #expect(result == world.expected, "\(world), seed \(executor.seed)")
       #expect(probe.counts.inFlight == 0, "\(world), seed \(executor.seed)")
       #expect(probe.peak <= world.limit, "\(world), seed \(executor.seed)")
     }
@@ -39,7 +53,11 @@ struct SteppedMapTests {
     let executor = SteppingExecutor(seed: seed)
     let probe = InFlightProbe()
     let (result, steps) = try executor.run(cancellingAfter: step) {
-      try await world.map { element in try await world.body(element, probe) }
+      if seed.isMultiple(of: 2) {
+        try await world.map { element in try await world.body(element, probe) }
+      } else {
+        try await world.tightMap { element in try await world.body(element, probe) }
+      }
     }
     switch result {
     case .success(let outputs): #expect(outputs == world.doubled, "\(world), \(seed), \(step)")
@@ -59,7 +77,7 @@ struct SteppedMapTests {
           let executor = SteppingExecutor(seed: seed)
           let result: Result<[Int], Never>
           (result, steps) = try executor.run(cancellingAfter: step) {
-            await world.map { element in
+            await world.tightMap { element in
               await Task.yield()
               return element * 2
             }

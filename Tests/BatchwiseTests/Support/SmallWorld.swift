@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Batchwise
 import TestSupport
-import Testing
+
+@testable import Batchwise
 
 /// A call small enough that thousands of its schedules can be walked through.
 struct SmallWorld: Sendable, CustomStringConvertible {
@@ -51,6 +51,26 @@ struct SmallWorld: Sendable, CustomStringConvertible {
 
   /// What a whole map returns.
   var doubled: [Int] { (0..<count).map { $0 * 2 } }
+
+  /// How a map of this world ends.
+  var expected: Result<[Int], Boom> {
+    failingOffset.map { .failure(Boom(offset: $0)) } ?? .success(doubled)
+  }
+
+  /// Runs the world's map with next to no room, so that everybody has to wait for everybody.
+  func tightMap<Failure: Error>(
+    _ body: @escaping @Sendable (Int) async throws(Failure) -> Int
+  ) async throws(Failure) -> [Int] {
+    let limits = FeedLimits(inFlight: limit, backlog: 1...2, blockSize: 2)
+    let engine = Engine(limits, outlet: .keep, body: body)
+    switch source {
+    case .array: await engine.run(Array(0..<count))
+    case .sequence: await engine.run(LazyNumbers(count: count))
+    case .asyncSequence: await engine.run(AsyncNumbers(count: count))
+    }
+    try engine.checkCompletion()
+    return engine.takeOutputs()
+  }
 
   /// Runs the world's map.
   func map<Failure: Error>(
