@@ -10,11 +10,11 @@ extension Engine {
     _ source: Source, translate: @escaping @Sendable (Source.Failure) -> Failure?
   ) async where Source.Element == Element {
     await withTaskCancellationHandler {
-      // What the group throws is a child's `Stop`; the feed knows why.
+      // What the group throws is a child's `Stop`; the engine has kept the reason.
       try? await withThrowingDiscardingTaskGroup { group in
-        group.addTask { try await read(source, translate: translate) }
+        group.addTask { try await self.read(source, translate: translate) }
         while await feed.hireNext() {
-          group.addTask { try await work() }
+          group.addTask { try await self.work() }
         }
       }
     } onCancel: {
@@ -29,16 +29,25 @@ extension Engine {
     await run(source, translate: impossible)
   }
 
-  /// Publishes every element before it waits for the next one.
+  /// Makes every element ready before it waits for the next one.
   private func read<Source: AsyncSequence & Sendable>(
     _ source: Source, translate: (Source.Failure) -> Failure?
   ) async throws(Stop) where Source.Element == Element {
     do throws(Source.Failure) {
       var iterator = source.makeAsyncIterator()
-      while await feed.hasRoom(), let element = try await iterator.next(isolation: nil) {
-        feed.publish([element])
+      var block = makeBlock(at: 0)
+      feed.add(block)
+      while let count = await feed.room() {
+        for _ in 0..<count where !block.isClosed {
+          guard let element = try await iterator.next(isolation: nil) else { return finish() }
+          if block.isFull {
+            block = makeBlock(at: block.offset + block.capacity)
+            feed.add(block)
+          }
+          block.append(element)
+          feed.noteReady()
+        }
       }
-      finish()
     } catch {
       guard let failure = translate(error) else { return finish() }
       fail(failure)

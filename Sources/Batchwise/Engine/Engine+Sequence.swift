@@ -4,25 +4,20 @@ extension Engine {
   /// Runs every element of a sequence, which is read by the calling task, in its isolation.
   ///
   /// The sequence need not be Sendable: it may belong to the caller's actor, so no other task ever
-  /// touches it. The closures below run on that actor because they capture `isolation`.
-  func run<Source: Sequence>(
+  /// touches it. The closures below run on that actor because they capture `isolation`; without
+  /// it they would leave the actor, and the compiler would not say so.
+  @inlinable func run<Source: Sequence>(
     _ source: Source, isolation: isolated (any Actor)? = #isolation
   ) async where Source.Element == Element {
     await withTaskCancellationHandler {
-      // What the group throws is a worker's `Stop`; the feed knows why.
+      // What the group throws is a worker's `Stop`; the engine has kept the reason.
       try? await withThrowingDiscardingTaskGroup { group in
         _ = isolation
-        if let elements = source as? [Element], feed.limits.window == .max {
-          feed.publish(elements)
+        if let array = source as? [Element] {
+          feed.add(makeBlock(sharing: array))
           hireWorkers(into: &group)
-          return feed.finish()
-        }
-        var iterator = source.makeIterator()
-        var isAtEnd = false
-        while !isAtEnd, await feed.hasRoom() {
-          let batch = nextBatch(of: &iterator, isAtEnd: &isAtEnd)
-          feed.publish(batch)
-          hireWorkers(into: &group)
+        } else {
+          await read(source, hiringInto: &group)
         }
         feed.finish()
       }
@@ -31,24 +26,29 @@ extension Engine {
     }
   }
 
-  /// Reads elements until the batch is full, a worker has nothing to do, or the source ends.
-  private func nextBatch(
-    of iterator: inout some IteratorProtocol<Element>, isAtEnd: inout Bool
-  ) -> [Element] {
-    var batch: [Element] = []
-    repeat {
-      guard let element = iterator.next() else {
-        isAtEnd = true
-        break
+  @inlinable func read<Source: Sequence>(
+    _ source: Source, hiringInto group: inout ThrowingDiscardingTaskGroup<any Error>
+  ) async where Source.Element == Element {
+    var iterator = source.makeIterator()
+    var block = makeBlock(at: 0)
+    feed.add(block)
+    while let count = await feed.room() {
+      for _ in 0..<count {
+        guard !block.isClosed, let element = iterator.next() else { return }
+        if block.isFull {
+          block = makeBlock(at: block.offset + block.capacity)
+          feed.add(block)
+        }
+        block.append(element)
+        feed.noteReady()
+        hireWorkers(into: &group)
       }
-      batch.append(element)
-    } while batch.count < feed.limits.batch && !feed.isHungry
-    return batch
+    }
   }
 
-  private func hireWorkers(into group: inout ThrowingDiscardingTaskGroup<any Error>) {
+  @inlinable func hireWorkers(into group: inout ThrowingDiscardingTaskGroup<any Error>) {
     while feed.hire() {
-      group.addTask { try await work() }
+      group.addTask { try await self.work() }
     }
   }
 }

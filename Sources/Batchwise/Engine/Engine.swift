@@ -1,86 +1,154 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Synchronization
+
 /// Runs a body for every element of a source, with at most `limit` bodies in flight.
 ///
 /// All verbs are faces of this one engine. Its workers pull: a worker is a child task that claims
-/// one element after the other, so an element costs a claim and not a task. Everything it starts
-/// is over when a call of `run` returns.
-struct Engine<Element: Sendable, Output: Sendable, Failure: Error>: Sendable {
-  typealias Body = @Sendable (Element) async throws(Failure) -> Output
+/// one element after the other, so an element costs a claim and not a task. Everything that `run`
+/// starts is over when it returns.
+@usableFromInline final class Engine<Element: Sendable, Output: Sendable, Failure: Error>: Sendable {
+  @usableFromInline typealias Body = @Sendable (Element) async throws(Failure) -> Output
 
-  /// Ends a worker, and with it the group. What it means is in the feed.
-  struct Stop: Error {}
-
-  let feed: Feed<Element, Output, Failure>
-  private let body: Body
-  /// Receives every output together with its element's offset.
-  private let sink: (@Sendable (Int, Output) -> Void)?
-  /// How to end when the calling task is cancelled; nil to go on.
-  private let cancellation: Feed<Element, Output, Failure>.State.Ending?
-
-  /// An engine for a call that returns once: cancellation is reported if `Failure` has room for it.
-  init(_ limits: FeedLimits, keepsOutputs: Bool, body: @escaping Body) {
-    feed = Feed(limits, keepsOutputs: keepsOutputs)
-    self.body = body
-    sink = nil
-    cancellation = (CancellationError() as? Failure).map { .failed($0) }
+  /// What becomes of an output.
+  @usableFromInline enum Outlet: Sendable {
+    case discard
+    case keep
+    /// Hand it over, with its element's offset.
+    case sink(@Sendable (Int, Output) -> Void)
   }
 
-  /// An engine whose outputs are read as they come: when cancelled it stops and says nothing.
-  init(
-    _ limits: FeedLimits, sink: @escaping @Sendable (Int, Output) -> Void, body: @escaping Body
+  /// What the cancellation of the calling task does.
+  @usableFromInline enum Cancellation: Sendable {
+    /// The remaining elements run.
+    case ignored
+    /// Nothing further starts, and nobody wants to be told why.
+    case stops
+    /// Nothing further starts, and this is thrown.
+    case fails(Failure)
+
+    /// Reports a cancellation if the error type has room for it.
+    @usableFromInline static var reported: Cancellation {
+      (CancellationError() as? Failure).map { .fails($0) } ?? .ignored
+    }
+  }
+
+  /// Ends a worker, and with it the group. The reason is kept in `failure`.
+  @usableFromInline struct Stop: Error {
+    @usableFromInline init() {}
+  }
+
+  @usableFromInline let feed: Feed
+  @usableFromInline let body: Body
+  @usableFromInline let outlet: Outlet
+  @usableFromInline let blockSize: Int
+  private let cancellation: Cancellation
+  private let chunks = Mutex<[OutputChunk<Output>]>([])
+  private let failure = Mutex<Failure?>(nil)
+
+  @usableFromInline init(
+    _ limits: FeedLimits, outlet: Outlet, cancellation: Cancellation = .reported,
+    body: @escaping Body
   ) {
-    feed = Feed(limits, keepsOutputs: false)
+    feed = Feed(limits)
+    blockSize = limits.blockSize
     self.body = body
-    self.sink = sink
-    cancellation = .stopped
+    self.outlet = outlet
+    self.cancellation = cancellation
   }
 
   /// Returns normally if and only if nothing was left undone.
-  func checkCompletion() throws(Failure) {
-    if case .failed(let failure) = feed.ending { throw failure }
+  @usableFromInline func checkCompletion() throws(Failure) {
+    if let failure = failure.withLock({ $0 }) { throw failure }
   }
 
-  /// Claims and runs elements until nothing is left to do. One worker.
-  func work() async throws(Stop) {
-    while let block = await feed.nextBlock() {
-      let elements = block.elements
+  /// Takes the outputs of a run in which nothing was left undone, in source order.
+  @inlinable func takeOutputs() -> [Output] {
+    OutputChunk.gather(keptChunks, count: feed.published)
+  }
+
+  // MARK: Blocks
+
+  /// A block that shares an array.
+  @inlinable func makeBlock(sharing array: [Element]) -> Block<Element, Output> {
+    Block(array, outputs: makeOutputs(array.count))
+  }
+
+  /// A block to be filled.
+  @inlinable func makeBlock(at offset: Int) -> Block<Element, Output> {
+    Block(offset: offset, capacity: blockSize, outputs: makeOutputs(blockSize))
+  }
+
+  @inlinable func makeOutputs(_ capacity: Int) -> OutputChunk<Output>? {
+    guard case .keep = outlet else { return nil }
+    let chunk = OutputChunk<Output>(capacity: capacity)
+    keep(chunk)
+    return chunk
+  }
+
+  @usableFromInline func keep(_ chunk: OutputChunk<Output>) {
+    chunks.withLock { $0.append(chunk) }
+  }
+
+  @usableFromInline var keptChunks: [OutputChunk<Output>] { chunks.withLock { $0 } }
+
+  // MARK: Workers
+
+  /// Claims and runs elements until nothing is left to do.
+  @inlinable func work() async throws(Stop) {
+    var isFirst = true
+    while let numbers = await feed.nextBlock(isFirst: isFirst) {
+      isFirst = false
+      // Every block of this engine was made above.
+      let block = unsafeDowncast(numbers, to: Block<Element, Output>.self)
       while let index = block.claim() {
-        // Before the body: a block that is used up must not keep the feeder from publishing.
-        if index == elements.count - 1 { feed.exhaustBlock() }
+        feed.noteClaim(index, of: block)
         let output: Output
         do {
-          output = try await body(elements[index])
+          output = try await body(block[index])
         } catch {
           fail(error)
           throw Stop()
         }
-        block.slots?.store(output, at: index)
-        sink?(block.offset + index, output)
+        switch outlet {
+        case .discard: break
+        case .keep: block.store(output, at: index)
+        case .sink(let sink): sink(block.offset + index, output)
+        }
       }
     }
   }
 
+  // MARK: Endings
+
   /// Ends the run because an element, or the source, failed.
   ///
-  /// Workers are cancelled by the caller's cancellation, or by the group after an earlier failure,
-  /// which is then already noted. So an error thrown under cancellation never hides its cause.
-  func fail(_ failure: Failure) {
-    if Task.isCancelled, let cancellation {
-      feed.end(cancellation)
+  /// A task of this run is cancelled by the caller's cancellation, or by the group after an earlier
+  /// failure, which is then already noted. So an error that is thrown under cancellation never
+  /// hides what caused it.
+  @usableFromInline func fail(_ error: Failure) {
+    let isEnded = feed.end()
+    guard isEnded else { return }
+    if Task.isCancelled, case .fails(let cancellation) = cancellation {
+      failure.withLock { $0 = cancellation }
     } else {
-      feed.end(.failed(failure))
+      failure.withLock { $0 = error }
     }
   }
 
   /// Notes that the source has ended, unless it only gave up because it was cancelled.
   func finish() {
-    if Task.isCancelled, let cancellation { feed.endUnlessAllClaimed(cancellation) }
+    if Task.isCancelled { cancel() }
     feed.finish()
   }
 
-  /// Reacts to the cancellation of the calling task: nothing new starts.
-  func cancel() {
-    if let cancellation { feed.endUnlessAllClaimed(cancellation) }
+  /// Reacts to the cancellation of the calling task.
+  @usableFromInline func cancel() {
+    switch cancellation {
+    case .ignored: break
+    case .stops: _ = feed.endUnlessAllClaimed()
+    case .fails(let cancellation):
+      if feed.endUnlessAllClaimed() { failure.withLock { $0 = cancellation } }
+    }
   }
 }

@@ -4,127 +4,163 @@ import Synchronization
 
 /// The feed's shell: one lock around its state, and the continuations of those who wait.
 ///
-/// Every event goes through `tell`, which asks the state under the lock and wakes whom it names
-/// after the lock is gone.
-final class Feed<Element: Sendable, Output: Sendable, Failure: Error>: Sendable {
+/// Every event asks the state under the lock, and wakes whom it names after the lock is gone.
+/// Appending and claiming do without the lock as long as the hints allow it. A hint is one half of a
+/// handshake: who parks sets the hint and then looks at the blocks; who appends or claims moves the
+/// block's number and then looks at the hint. All of it is sequentially consistent, so at least one
+/// of the two sees the other.
+@usableFromInline final class Feed: Sendable {
   typealias Waiter = CheckedContinuation<Void, Never>
-  typealias State = FeedState<Element, Output, Failure, Waiter>
+  typealias State = FeedState<Waiter>
 
-  let limits: FeedLimits
   private let state: Mutex<State>
-  private let hungry = Atomic<Bool>(true)
+  private let canWake = Atomic<Bool>(false)
+  private let canHire = Atomic<Bool>(true)
+  private let roomOffset = Atomic<Int>(.max)
 
-  init(_ limits: FeedLimits, keepsOutputs: Bool) {
-    self.limits = limits
-    state = Mutex(State(limits, keepsOutputs: keepsOutputs))
+  @usableFromInline init(_ limits: FeedLimits) {
+    state = Mutex(State(limits))
   }
-
-  /// Whether an element published now would find a worker at once: a hint, read without the lock.
-  var isHungry: Bool { hungry.load(ordering: .relaxed) }
 
   // MARK: The feeder
 
-  /// Waits until the feeder may read on; false if nothing more is wanted.
-  func hasRoom() async -> Bool {
-    await answer({ $0.room }, orPark: { $0.park(feeder: $1) })
+  /// Waits until there is room for at least one element; nil if nothing more is wanted.
+  @usableFromInline func room() async -> Int? {
+    await answer({ $0.askRoom() }, orPark: { $0.park(feeder: $1) })
   }
 
-  /// Hands elements to the workers.
-  func publish(_ elements: [Element]) {
-    tell { $0.publish(elements) }
+  /// Adds a block behind all others.
+  @usableFromInline func add(_ block: BlockNumbers) {
+    tell { $0.add(block) }
+  }
+
+  /// Sees to it that an element that has become ready finds a worker.
+  @usableFromInline func noteReady() {
+    if canWake.load(ordering: .sequentiallyConsistent)
+      || canHire.load(ordering: .sequentiallyConsistent)
+    {
+      wake { $0.summon() }
+    }
   }
 
   /// Notes that the source has ended.
-  func finish() {
-    tell { $0.finish() }
+  @usableFromInline func finish() {
+    for waiter in tell({ $0.finish() }) { waiter.resume() }
   }
+
+  /// How many elements have been appended.
+  @usableFromInline var published: Int { state.withLock { $0.published } }
 
   // MARK: The workers
 
   /// Waits for a block to claim from; nil if nothing is left to do.
-  func nextBlock() async -> Block<Element, Output>? {
+  @usableFromInline func nextBlock(isFirst: Bool) async -> BlockNumbers? {
+    if isFirst { tell { $0.arrive(wasParked: false) } }
     while true {
       switch state.withLock({ $0.work }) {
-      case .block(let block): return block
+      case .proceed(let block): return block
       case .over: return nil
-      case .wait: await park { $0.park(worker: $1) }
+      case .wait:
+        if await park({ $0.park(worker: $1) }) { tell { $0.arrive(wasParked: true) } }
       }
     }
   }
 
-  /// Notes that the last element of the oldest block was claimed.
-  func exhaustBlock() {
-    tell { $0.exhaustBlock() }
+  /// Sees to it that others hear of a claim; called before the element's body runs.
+  @usableFromInline func noteClaim(_ index: Int, of block: BlockNumbers) {
+    if index == block.capacity - 1 { tell { $0.dropBlock() } }
+    if block.offset + index >= roomOffset.load(ordering: .sequentiallyConsistent) {
+      wake { $0.noteClaim() }
+    }
+    if canWake.load(ordering: .sequentiallyConsistent), block.unclaimed > 0 {
+      wake { $0.summon() }
+    }
   }
 
   /// Notes that an outcome was read.
   func release() {
-    tell { $0.release(1) }
+    wake { $0.release() }
   }
 
   // MARK: The owner
 
   /// Whether the owner is to start a worker now.
-  func hire() -> Bool {
-    state.withLock { $0.hire() } == .proceed
+  @usableFromInline func hire() -> Bool {
+    guard canHire.load(ordering: .relaxed) else { return false }
+    if case .proceed = tell({ $0.hire() }) { return true }
+    return false
   }
 
-  /// Waits until the owner is to start a worker; false if no more are wanted.
+  /// Waits until the owner is to start a worker; false if no more will be wanted.
   func hireNext() async -> Bool {
-    await answer({ $0.hire() }, orPark: { $0.park(owner: $1) })
+    await answer({ $0.hire() }, orPark: { $0.park(owner: $1) }) != nil
   }
 
   // MARK: Endings
 
-  /// Why the run ended early, if it did.
-  var ending: State.Ending? { state.withLock { $0.ending } }
-
-  /// Takes the outputs of a run in which nothing was left undone.
-  func takeOutputs() -> [Output] {
-    state.withLock { $0.takeOutputs() }
+  /// Ends the run early; false if it had already ended early.
+  func end() -> Bool {
+    end { $0.end() }
   }
 
-  /// Ends the run early for a reason that outdoes all later ones.
-  func end(_ reason: State.Ending) {
-    tell { $0.end(reason) }
+  /// Ends the run early unless every element has already been claimed; false if it did not.
+  func endUnlessAllClaimed() -> Bool {
+    end { $0.endUnlessAllClaimed() }
   }
 
-  /// Ends the run early unless every element has already been claimed.
-  func endUnlessAllClaimed(_ reason: State.Ending) {
-    tell { $0.endUnlessAllClaimed(reason) }
+  private func end(_ event: (inout State) -> [Waiter]?) -> Bool {
+    guard let wakes = tell(event) else { return false }
+    for waiter in wakes { waiter.resume() }
+    return true
   }
 
   // MARK: Under the lock
 
-  private func tell(_ event: (inout State) -> [Waiter]) {
-    let wakes = state.withLock { state in
-      defer { hungry.store(state.isHungry, ordering: .relaxed) }
-      return event(&state)
-    }
-    for waiter in wakes { waiter.resume() }
+  private func wake(_ event: (inout State) -> Waiter?) {
+    tell(event)?.resume()
   }
 
-  private func answer(
-    _ ask: (inout State) -> FeedAnswer, orPark park: (inout State, Waiter) -> Bool
-  ) async -> Bool {
+  private func tell<Answer: Sendable>(_ event: (inout State) -> Answer) -> Answer {
+    state.withLock { state in
+      defer { setHints(state.hints) }
+      return event(&state)
+    }
+  }
+
+  private func answer<Work: Sendable>(
+    _ ask: (inout State) -> FeedAnswer<Work>, orPark park: (inout State, Waiter) -> Bool
+  ) async -> Work? {
     while true {
-      switch state.withLock({ ask(&$0) }) {
-      case .proceed: return true
-      case .over: return false
+      switch tell(ask) {
+      case .proceed(let work): return work
+      case .over: return nil
       case .wait: await self.park(park)
       }
     }
   }
 
-  /// Suspends until woken. The lock is taken anew inside the continuation's closure, and the state
-  /// looks again, for it may have changed since it said to wait.
-  private func park(_ enter: (inout State, Waiter) -> Bool) async {
+  /// Suspends until woken, and returns true; or returns false if the state has changed meanwhile.
+  ///
+  /// The lock is taken anew inside the continuation's closure, and the state looks again. Before it
+  /// looks, the hints make everyone who passes by come to the lock.
+  @discardableResult
+  private func park(_ enter: (inout State, Waiter) -> Bool) async -> Bool {
+    var isParked = false
     await withCheckedContinuation { continuation in
-      let isParked = state.withLock { state in
-        defer { hungry.store(state.isHungry, ordering: .relaxed) }
+      let entered = state.withLock { state in
+        setHints(State.Hints(canWake: true, canHire: true, roomOffset: 0))
+        defer { setHints(state.hints) }
         return enter(&state, continuation)
       }
-      if !isParked { continuation.resume() }
+      isParked = entered
+      if !entered { continuation.resume() }
     }
+    return isParked
+  }
+
+  private func setHints(_ hints: State.Hints) {
+    canWake.store(hints.canWake, ordering: .sequentiallyConsistent)
+    canHire.store(hints.canHire, ordering: .sequentiallyConsistent)
+    roomOffset.store(hints.roomOffset, ordering: .sequentiallyConsistent)
   }
 }

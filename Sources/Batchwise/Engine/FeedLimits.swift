@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// The bounds a feed keeps.
-struct FeedLimits: Sendable {
+@usableFromInline struct FeedLimits: Sendable {
   /// The most elements in flight.
   var inFlight: Int
-  /// The most elements in one block of those that are read one by one.
-  var batch: Int
-  /// The most blocks that wait for a worker.
-  var backlog: Int
-  /// The most elements published whose outcome was not yet read.
+  /// The most elements that were read and not yet started: at first, and when the work is short.
+  var backlog: ClosedRange<Int>
+  /// The most elements that were read and whose outcome was not.
   var window = Int.max
+  /// The most elements in a block that is filled one by one.
+  var blockSize = 64
 
-  /// For a sequence, which is cheap to read on: up to two blocks wait for a worker.
-  static func sequence(limit: Int) -> FeedLimits {
-    FeedLimits(inFlight: checked(limit), batch: 64, backlog: 2)
+  /// For a sequence, which costs little to read on.
+  @usableFromInline static func sequence(limit: Int) -> FeedLimits {
+    FeedLimits(inFlight: checked(limit), backlog: 64...1024)
   }
 
-  /// For an asynchronous sequence: one element waits for a worker.
+  /// For an asynchronous sequence: as many elements wait as are in flight, within reason.
   static func asyncSequence(limit: Int) -> FeedLimits {
-    FeedLimits(inFlight: checked(limit), batch: 1, backlog: 1)
+    FeedLimits(inFlight: checked(limit), backlog: min(limit, 128)...128)
   }
 
   /// For outcomes that are read: at most `limit + readAhead` elements are held, in flight or unread.
@@ -26,7 +26,8 @@ struct FeedLimits: Sendable {
     let readAhead = readAhead ?? limit
     guard readAhead >= 0 else { fatalError("readAhead must not be negative, but is \(readAhead)") }
     let (sum, overflow) = checked(limit).addingReportingOverflow(readAhead)
-    return FeedLimits(inFlight: limit, batch: 1, backlog: 1, window: overflow ? .max : sum)
+    return FeedLimits(
+      inFlight: limit, backlog: min(limit, 128)...128, window: overflow ? .max : sum)
   }
 
   /// The limit, if it is one. The message must reach the reader of a release build too, which

@@ -5,7 +5,7 @@ extension AsyncSequence where Self: Sendable, Element: Sendable, Failure == Neve
   public func concurrentForEach<BodyFailure: Error>(
     limit: Int, _ body: @escaping @Sendable (Element) async throws(BodyFailure) -> Void
   ) async throws(BodyFailure) {
-    let engine = Engine(.asyncSequence(limit: limit), keepsOutputs: false, body: body)
+    let engine = Engine(.asyncSequence(limit: limit), outlet: .discard, body: body)
     await engine.run(self)
     try engine.checkCompletion()
   }
@@ -17,7 +17,7 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
     limit: Int, _ body: @escaping @Sendable (Element) async throws(BodyFailure) -> Void
   ) async throws {
     let engine = Engine<Element, Void, any Error>(
-      .asyncSequence(limit: limit), keepsOutputs: false, body: body)
+      .asyncSequence(limit: limit), outlet: .discard, body: body)
     await engine.run(self) { $0 }
     try engine.checkCompletion()
   }

@@ -6,10 +6,10 @@ extension AsyncSequence where Self: Sendable, Element: Sendable, Failure == Neve
     limit: Int,
     _ transform: @escaping @Sendable (Element) async throws(TransformFailure) -> Output
   ) async throws(TransformFailure) -> [Output] {
-    let engine = Engine(.asyncSequence(limit: limit), keepsOutputs: true, body: transform)
+    let engine = Engine(.asyncSequence(limit: limit), outlet: .keep, body: transform)
     await engine.run(self)
     try engine.checkCompletion()
-    return engine.feed.takeOutputs()
+    return engine.takeOutputs()
   }
 }
 
@@ -20,9 +20,9 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
     _ transform: @escaping @Sendable (Element) async throws(TransformFailure) -> Output
   ) async throws -> [Output] {
     let engine = Engine<Element, Output, any Error>(
-      .asyncSequence(limit: limit), keepsOutputs: true, body: transform)
+      .asyncSequence(limit: limit), outlet: .keep, body: transform)
     await engine.run(self) { $0 }
     try engine.checkCompletion()
-    return engine.feed.takeOutputs()
+    return engine.takeOutputs()
   }
 }

@@ -29,10 +29,10 @@ extension Sequence where Element: Sendable {
   /// - Throws: The first failure of a body, or `CancellationError`.
   /// - Complexity: O(*n*) calls of `body`. Uses at most `limit` child tasks, not one for every
   ///   element, and memory that does not depend on *n*.
-  public func concurrentForEach<Failure: Error>(
+  @inlinable public func concurrentForEach<Failure: Error>(
     limit: Int, _ body: @escaping @Sendable (Element) async throws(Failure) -> Void
   ) async throws(Failure) {
-    let engine = Engine(.sequence(limit: limit), keepsOutputs: false, body: body)
+    let engine = Engine(.sequence(limit: limit), outlet: .discard, body: body)
     await engine.run(self)
     try engine.checkCompletion()
   }

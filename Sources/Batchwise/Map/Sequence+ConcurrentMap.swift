@@ -30,12 +30,12 @@ extension Sequence where Element: Sendable {
   /// - Throws: The first failure of a transformation, or `CancellationError`.
   /// - Complexity: O(*n*) calls of `transform`. Uses at most `limit` child tasks, not one for every
   ///   element, and besides the results memory that does not depend on *n*.
-  public func concurrentMap<Output: Sendable, Failure: Error>(
+  @inlinable public func concurrentMap<Output: Sendable, Failure: Error>(
     limit: Int, _ transform: @escaping @Sendable (Element) async throws(Failure) -> Output
   ) async throws(Failure) -> [Output] {
-    let engine = Engine(.sequence(limit: limit), keepsOutputs: true, body: transform)
+    let engine = Engine(.sequence(limit: limit), outlet: .keep, body: transform)
     await engine.run(self)
     try engine.checkCompletion()
-    return engine.feed.takeOutputs()
+    return engine.takeOutputs()
   }
 }

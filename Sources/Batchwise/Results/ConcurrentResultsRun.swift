@@ -39,9 +39,10 @@ final class ConcurrentResultsRun<
     self.storage = storage
     self.read = read
     self.executor = executor
-    engine = RunEngine(limits) { offset, result in
-      storage.insert(result, at: offset)
-    } body: { element in
+    engine = RunEngine(
+      limits, outlet: .sink { offset, result in storage.insert(result, at: offset) },
+      cancellation: .stops
+    ) { element in
       do throws(TransformFailure) {
         return .success(try await transform(element))
       } catch {
