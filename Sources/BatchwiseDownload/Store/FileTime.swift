@@ -37,11 +37,12 @@ struct FileTime: Comparable {
       return FileTime(changeOf: status)
     }
     let first = try change()
-    self = try change()
-    for _ in 0..<30 where self == first {
+    var now = try change()
+    for _ in 0..<30 where now == first {
       usleep(1000)
-      self = try change()
+      now = try change()
     }
+    self = now
   }
 
   static func < (left: FileTime, right: FileTime) -> Bool {
