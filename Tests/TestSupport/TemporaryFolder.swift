@@ -4,8 +4,10 @@ internal import Foundation
 
 /// A new, empty folder that is removed with everything in it when nobody holds it any more.
 public final class TemporaryFolder: Sendable {
+  /// Where it is.
   public let path: String
 
+  /// Makes the folder.
   public init() throws {
     let url = FileManager.default.temporaryDirectory.appending(path: "batchwise-\(UUID())")
     try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
