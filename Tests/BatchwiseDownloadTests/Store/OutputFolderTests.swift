@@ -154,7 +154,8 @@ struct OutputFolderTests {
     _ = try OutputFolder(path: parent.path, namelessFiles: false)
     let expected = kept + ["journal.sqlite", "partial-folder", "partial-link"]
     #expect(try partials(of: parent) == expected.sorted())
-    _ = try inUse.commit(as: [name("a")], in: living)
+    let a = try name("a")
+    _ = try inUse.commit(as: a, or: a, in: living)
     #expect(parent["a"] == [])
   }
 
@@ -174,5 +175,7 @@ func commit(
   var file = try PartialFile(in: folder)
   var text = text
   try text.withUTF8 { try file.write(UnsafeRawBufferPointer($0)) }
-  return try file.commit(as: try (names.isEmpty ? ["a"] : names).map(name), in: folder)
+  let first = try name(names.first ?? "a")
+  let second = try names.count > 1 ? name(names[1]) : first
+  return try file.commit(as: first, or: second, in: folder)
 }

@@ -19,7 +19,8 @@ struct PartialFileTests {
       #expect(visible(in: parent) == [])
     }
     #expect(file.size == 3 * 3 * MemoryLayout<Int>.size)
-    let committed = try file.commit(as: [name("a")], in: folder)
+    let a = try name("a")
+    let committed = try file.commit(as: a, or: a, in: folder)
     #expect(committed == CommittedFile(name: try name("a"), isUnchanged: false))
     #expect(visible(in: parent) == ["a"])
     #expect(parent["a"]?.count == 72)
