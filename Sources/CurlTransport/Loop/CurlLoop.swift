@@ -97,6 +97,8 @@ extension CurlLoop {
     driver.perform()
     finishEnded()
     checkIdle()
+    if commands.isEmpty { return true }
+    driver.dropUnfitConnections()
     runCommands()
     driver.perform()
     finishEnded()
@@ -104,7 +106,6 @@ extension CurlLoop {
   }
 
   private func runCommands() {
-    if commands.isEmpty { return }
     let batch = commands
     commands = []
     for command in batch {
