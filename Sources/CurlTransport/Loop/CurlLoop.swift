@@ -66,11 +66,12 @@ final class CurlLoop: @unchecked Sendable {
     inbox = Inbox(wake: driver.makeBell())
   }
 
-  /// Works until the inbox is closed. The body of the loop's thread.
+  /// Works until the inbox is closed: all that the loop's thread does.
   func run() {
-    useThreadForUTF8()
-    while round() {}
-    endEverything()
+    withUTF8 {
+      while round() {}
+      endEverything()
+    }
   }
 
   /// Takes a command from a handler that is being called by this loop.
@@ -96,6 +97,8 @@ extension CurlLoop {
     driver.perform()
     finishEnded()
     checkIdle()
+    if commands.isEmpty { return true }
+    driver.dropUnfitConnections()
     runCommands()
     driver.perform()
     finishEnded()
@@ -103,7 +106,6 @@ extension CurlLoop {
   }
 
   private func runCommands() {
-    if commands.isEmpty { return }
     let batch = commands
     commands = []
     for command in batch {
@@ -269,8 +271,11 @@ private func closeSocket(_ loop: UnsafeMutableRawPointer?, _ socket: curl_socket
 extension CurlLoop {
   /// libcurl reads host names in the character set of the thread's locale, and a program's threads
   /// begin with one that knows ASCII alone.
-  private func useThreadForUTF8() {
-    guard let locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", nil) else { return }
-    uselocale(locale)
+  private func withUTF8(_ body: () -> Void) {
+    guard let locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", nil) else { return body() }
+    let previous = uselocale(locale)
+    body()
+    uselocale(previous)
+    freelocale(locale)
   }
 }
