@@ -67,7 +67,8 @@ struct OutputFolderTests {
       }
     }
 
-    @Test("No descriptor stays open, whether a folder can be used or not", arguments: [true, false])
+    @Test(
+      "No descriptor stays open, whether a folder can be used or not", arguments: [true, false])
     func descriptors(namelessFiles: Bool) throws {
       let parent = try TemporaryFolder()
       for number in 0..<20 {

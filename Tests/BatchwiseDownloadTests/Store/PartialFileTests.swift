@@ -119,7 +119,8 @@ struct PartialFileTests {
 
   // MARK: - A second run
 
-  @Test("An older file with the same bytes is kept, and nothing is added", arguments: [true, false])
+  @Test(
+    "An older file with the same bytes is kept, and nothing is added", arguments: [true, false])
   func unchanged(namelessFiles: Bool) throws {
     let parent = try TemporaryFolder()
     // Again and again at once: many files are made within one tick of the file system's clock.
