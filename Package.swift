@@ -21,11 +21,14 @@ let package = Package(
     // The command: the only room that knows concrete types.
     .target(
       name: "BatchwiseCommand",
-      dependencies: ["BatchwiseDownload", "CurlTransport", "CMicrohttpd", "CZlib"]),
+      dependencies: [
+        "BatchwiseDownload", "CurlTransport", "CGetopt", "CMicrohttpd", "CZlib",
+      ]),
     .executableTarget(name: "batchwise", dependencies: ["BatchwiseCommand"]),
 
-    // A header only: file calls of the operating system that Swift's own modules leave out.
+    // Headers only: what the operating system has and Swift's own modules leave out.
     .systemLibrary(name: "CFileCalls"),
+    .systemLibrary(name: "CGetopt"),
 
     // The C libraries, each behind one door. scripts/install names the same packages.
     .systemLibrary(
@@ -46,7 +49,7 @@ let package = Package(
       dependencies: ["CurlTransport", "BatchwiseDownload", "TestSupport"]),
     .testTarget(
       name: "BatchwiseCommandTests",
-      dependencies: ["BatchwiseCommand", "BatchwiseDownload", "TestSupport"]),
+      dependencies: ["BatchwiseCommand", "BatchwiseDownload", "CZlib", "TestSupport"]),
   ],
   swiftLanguageModes: [.v6]
 )

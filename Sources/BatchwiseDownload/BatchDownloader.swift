@@ -170,7 +170,7 @@ public final class BatchDownloader: Sendable {
   // MARK: - The sink
 
   /// How long events may gather before the sink gets them, so that a fast run wakes it rarely.
-  private static let gathering = Duration.milliseconds(5)
+  private static let gathering = Duration.milliseconds(10)
 
   private func report(to sink: some EventSink) async {
     while true {

@@ -126,7 +126,7 @@ struct DownloadAttempt: ~Copyable {
       throw DownloadFailure(
         .truncated, status: head.status, "\(size) of \(announced) announced bytes arrived")
     }
-    let committed = try file.commit(as: admitted.names, in: folder)
+    let committed = try file.commit(as: admitted.name, or: admitted.item.alternative, in: folder)
     if committed.isUnchanged { return .unchanged(file: committed.name.description) }
     return .done(
       DownloadedFile(

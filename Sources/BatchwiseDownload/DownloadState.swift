@@ -8,7 +8,7 @@ internal import FoundationEssentials
 /// lock and acts on ``admit()`` after the lock is gone.
 struct DownloadState {
   /// How many items are read ahead of those in flight.
-  static let window = 256
+  static let window = 512
   /// How many events may wait for the sink before nothing more is started.
   static let eventWindow = 4096
 
@@ -95,7 +95,7 @@ struct DownloadState {
       status.inFlight += 1
       status.peakInFlight = max(status.peakInFlight, status.inFlight)
       note(.started(attempt: 1), of: item)
-      admitted.append(Admitted(item: item, names: claimed))
+      admitted.append(Admitted(item: item, name: claimed))
     }
     return admitted
   }
@@ -104,7 +104,7 @@ struct DownloadState {
   mutating func finished(_ admitted: Admitted, _ outcome: Outcome) {
     if case .failed(let failure) = outcome, failure.meansDiskFull { stop(.diskFull) }
     status.inFlight -= 1
-    names.release(admitted.names)
+    names.release(admitted.name)
     switch outcome {
     case .done(let file):
       status.done += 1
@@ -138,10 +138,10 @@ struct DownloadState {
 }
 
 extension DownloadState {
-  /// An item that may start, with the names it may give its file, best first.
+  /// An item that may start, with the name that it holds.
   struct Admitted: Sendable {
     let item: PlannedItem
-    let names: [FileName]
+    let name: FileName
   }
 
   /// How an item in flight finished.

@@ -14,7 +14,12 @@ struct FileName: Sendable, Hashable, CustomStringConvertible {
   ///
   /// An address whose path names no file gets the name `index`.
   init(for address: WebAddress) {
-    var name = Self.safe(Self.decoded(address.lastPathSegment))
+    let segment = address.lastPathSegment
+    if Self.isPlain(segment) {
+      description = String(segment)
+      return
+    }
+    var name = Self.safe(Self.decoded(segment))
     if name.isEmpty { name = "index" }
     if name.utf8.count > Self.longest {
       name = Self.marked(name, for: address)
@@ -42,6 +47,27 @@ struct FileName: Sendable, Hashable, CustomStringConvertible {
     var kept = stem.unicodeScalars.prefix(room)
     while Substring(kept).utf8.count > room { kept.removeLast() }
     return String(kept) + mark + ending
+  }
+
+  /// Whether the segment can be the name as it is, as most can.
+  private static func isPlain(_ segment: Substring) -> Bool {
+    let bytes = segment.utf8
+    guard let first = bytes.first, isAlphanumeric(first), bytes.count <= longest,
+      bytes.last != UInt8(ascii: ".")
+    else { return false }
+    return bytes.allSatisfy {
+      isAlphanumeric($0) || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "-")
+        || $0 == UInt8(ascii: "_")
+    }
+  }
+
+  private static func isAlphanumeric(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"):
+      true
+    default: false
+    }
   }
 
   /// Percent-decoded once, or left as it is where that gives no text.

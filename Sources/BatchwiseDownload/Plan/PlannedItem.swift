@@ -17,6 +17,9 @@ struct PlannedItem: Sendable {
     address = try WebAddress(item.address)
     name = FileName(for: address)
   }
+
+  /// The name to use when the plain one is taken.
+  var alternative: FileName { name.alternative(for: address) }
 }
 
 /// The names that items in flight hold, so that two of them never want the same file.
@@ -28,19 +31,15 @@ struct NameClaims {
 
   /// Claims the plain name, or the alternative where the plain one is held.
   ///
-  /// - Returns: The names that the item may give its file, best first, or nil if both are held.
-  mutating func claim(for item: PlannedItem) -> [FileName]? {
-    let alternative = item.name.alternative(for: item.address)
-    if held.insert(item.name).inserted {
-      return alternative == item.name ? [item.name] : [item.name, alternative]
-    }
-    return held.insert(alternative).inserted ? [alternative] : nil
+  /// - Returns: The claimed name, or nil if both are held.
+  mutating func claim(for item: PlannedItem) -> FileName? {
+    if held.insert(item.name).inserted { return item.name }
+    let alternative = item.alternative
+    return held.insert(alternative).inserted ? alternative : nil
   }
 
   /// Gives back what `claim(for:)` claimed.
-  mutating func release(_ names: [FileName]) {
-    if let first = names.first { held.remove(first) }
-  }
+  mutating func release(_ name: FileName) { held.remove(name) }
 }
 
 /// Remembers the addresses of the last 65,536 items, to tell when one comes again.

@@ -15,8 +15,9 @@ struct WebAddress: Sendable, Hashable {
   private var credentials: String
   /// Host and port, as the list wrote them.
   private let hostAndPort: Substring
-  /// Path and query, encoded, beginning with `/`.
-  private let target: String
+
+  /// The address without user name and password, fit for events, messages and pages.
+  let redacted: String
 
   /// Checks and encodes one address.
   ///
@@ -40,20 +41,28 @@ struct WebAddress: Sendable, Hashable {
     self.scheme = scheme
     self.credentials = at.map { Self.encoded(authority[..<$0], and: "@\\") + "@" } ?? ""
     self.hostAndPort = Substring(hostAndPort)
-    let sent = Self.encoded(target.prefix { $0 != UInt8(ascii: "#") })
-    self.target = sent.utf8.first == UInt8(ascii: "/") ? sent : "/" + sent
+    if at == nil, text.utf8.starts(with: scheme.utf8), target.first == UInt8(ascii: "/"),
+      target.allSatisfy({ Self.isCarried($0) && !Self.needsThought($0) })
+    {
+      redacted = text  // As nearly all are; no copy is made.
+    } else {
+      let sent = Self.encoded(target.prefix { $0 != UInt8(ascii: "#") })
+      let slash = sent.utf8.first == UInt8(ascii: "/") ? "" : "/"
+      redacted = "\(scheme)://\(Substring(hostAndPort))\(slash)\(sent)"
+    }
   }
 
   /// The whole address, as a transport needs it: it may hold a password, so it is never shown.
-  var absolute: String { "\(scheme)://\(credentials)\(hostAndPort)\(target)" }
-
-  /// The address without user name and password, fit for events, messages and pages.
-  var redacted: String { "\(scheme)://\(hostAndPort)\(target)" }
+  var absolute: String {
+    guard !credentials.isEmpty else { return redacted }
+    return "\(scheme)://\(credentials)\(redacted.dropFirst(scheme.count + 3))"
+  }
 
   /// The last segment of the path, still encoded; empty when the path ends with `/`.
   var lastPathSegment: Substring {
-    let path = target.prefix { $0 != "?" }
-    return path[(path.lastIndex(of: "/").map(path.index(after:)) ?? path.startIndex)...]
+    let path = redacted.utf8.prefix { $0 != UInt8(ascii: "?") }
+    let slash = path.lastIndex(of: UInt8(ascii: "/"))
+    return Substring(path[(slash.map(path.index(after:)) ?? path.startIndex)...])
   }
 
   /// The address to ask when the other one redirects to this one.
@@ -111,7 +120,7 @@ struct WebAddress: Sendable, Hashable {
   }
 
   private static func isHostScalar(_ scalar: Unicode.Scalar) -> Bool {
-    !scalar.isMisleading && !scalar.properties.isWhitespace
+    scalar.isASCII || (!scalar.isMisleading && !scalar.properties.isWhitespace)
   }
 
   private static func isAddressByte(_ byte: UInt8) -> Bool {
@@ -139,6 +148,11 @@ struct WebAddress: Sendable, Hashable {
   }
 
   private static func isCarried(_ byte: UInt8) -> Bool { byte > 0x20 && byte < 0x7f }
+
+  /// Whether the byte may have to be encoded, or to be cut off with what follows it.
+  private static func needsThought(_ byte: UInt8) -> Bool {
+    byte == UInt8(ascii: "%") || byte == UInt8(ascii: "#")
+  }
 
   private static func endsAuthority(_ byte: UInt8) -> Bool {
     byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#")

@@ -53,36 +53,41 @@ struct PartialFile: ~Copyable {
     }
   }
 
-  /// Gives the file the first of the names that is free, without replacing anything.
+  /// Gives the file the name, or the alternative if it is taken, without replacing anything.
   ///
   /// Where a name belongs to a file that was there before this run and holds the same bytes, that
   /// file is kept in place of this one: fetching a list a second time piles nothing up.
   ///
-  /// - Throws: A `name` failure when every name is taken by something else, a `disk` failure when
+  /// - Throws: A `name` failure when both names are taken by something else, a `disk` failure when
   ///   the file system refuses.
   consuming func commit(
-    as names: [FileName], in folder: OutputFolder
+    as name: FileName, or alternative: @autoclosure () -> FileName, in folder: OutputFolder
   ) throws(DownloadFailure) -> CommittedFile {
-    for name in names {
-      let result =
-        if let named, let partials = folder.partials {
-          batchwise_rename_exclusively(
-            partials, named.name, folder.descriptor, name.description)
-        } else {
-          batchwise_link_descriptor(descriptor, folder.descriptor, name.description)
-        }
-      if result == 0 {
-        named = nil  // It has no longer the name that the end would remove.
-        return CommittedFile(name: name, isUnchanged: false)
+    if let file = try commit(as: name, in: folder) { return file }
+    let alternative = alternative()
+    if alternative != name, let file = try commit(as: alternative, in: folder) { return file }
+    throw DownloadFailure(
+      .name, "\u{201c}\(name)\u{201d} and \u{201c}\(alternative)\u{201d} hold something else")
+  }
+
+  /// Gives the file the name, or returns nil if something else has it.
+  private mutating func commit(
+    as name: FileName, in folder: OutputFolder
+  ) throws(DownloadFailure) -> CommittedFile? {
+    let result =
+      if let named, let partials = folder.partials {
+        batchwise_rename_exclusively(partials, named.name, folder.descriptor, name.description)
+      } else {
+        batchwise_link_descriptor(descriptor, folder.descriptor, name.description)
       }
-      let error = SystemError(errno)
-      guard error.code == EEXIST else { throw DownloadFailure(disk: error) }
-      if holdsSameBytes(as: name, in: folder) {
-        return CommittedFile(name: name, isUnchanged: true)
-      }
+    if result == 0 {
+      named = nil  // It has no longer the name that the end would remove.
+      return CommittedFile(name: name, isUnchanged: false)
     }
-    let taken = names.map { "\u{201c}\($0)\u{201d}" }.joined(separator: " and ")
-    throw DownloadFailure(.name, "Taken by something else: \(taken)")
+    let error = SystemError(errno)
+    guard error.code == EEXIST else { throw DownloadFailure(disk: error) }
+    return holdsSameBytes(as: name, in: folder)
+      ? CommittedFile(name: name, isUnchanged: true) : nil
   }
 
   /// Whether an older file of that name holds just what was written here.

@@ -13,7 +13,8 @@ public struct SystemError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The number, as `errno` gave it.
   public let code: Int32
 
-  init(_ code: Int32) { self.code = code }
+  /// Wraps an error number.
+  public init(_ code: Int32) { self.code = code }
 
   /// The operating system's own words, such as "No space left on device".
   public var description: String {
