@@ -134,7 +134,7 @@ struct BatchDownloaderTests {
 
   @Test("An item starts while the list is still being written")
   func startsAtOnce() async throws {
-    let hasStarted = Watched(false)
+    let hasStarted = Gate()
     let fetch = try Fetch { url in
       hasStarted.open()
       return .file(url)
@@ -150,7 +150,7 @@ struct BatchDownloaderTests {
 
   @Test("The list is read no further ahead than the window")
   func readAhead() async throws {
-    let gate = Watched(false)
+    let gate = Gate()
     let read = Watched(0)
     let fetch = try Fetch(limit: 1) { url in
       await gate.pass()

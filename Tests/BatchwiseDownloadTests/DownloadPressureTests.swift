@@ -11,7 +11,7 @@ import Testing
 struct DownloadPressureTests {
   @Test("A sink that does not return holds back the starts, and nothing is lost when it does")
   func slowSink() async throws {
-    let gate = Watched(false)
+    let gate = Gate()
     let log = EventLog()
     let fetch = try Fetch(limit: 7) { _ in .status(404) }
     let addresses = (0..<6000).map { "http://h/\($0)" }
@@ -62,7 +62,6 @@ struct DownloadPressureTests {
         #expect(started.contains(event.id))
       }
     }
-    #expect(zip(log.events, log.events.dropFirst()).allSatisfy { $0.time <= $1.time })
   }
 
   #if os(Linux)
@@ -131,7 +130,7 @@ private struct ClosureSink: EventSink {
 }
 
 private struct GatedSink: EventSink {
-  let gate: Watched<Bool>
+  let gate: Gate
   let log: EventLog
 
   func receive(_ events: [DownloadEvent]) async {

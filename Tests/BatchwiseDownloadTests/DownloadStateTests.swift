@@ -55,7 +55,7 @@ struct DownloadStateTests {
   func hysteresis() throws {
     var state = DownloadState(limit: 1)
     #expect(state.room == DownloadState.window)
-    add((1...256).map { "http://h/\($0)" }, to: &state)
+    add((1...DownloadState.window).map { "http://h/\($0)" }, to: &state)
     #expect(state.room == 0)
     var free = 0
     while state.room == 0, let admitted = state.admit().first {
@@ -169,7 +169,7 @@ private struct Pair {
     for each in admitted {
       try #require(each.item.id > lastStarted, "Items start in the order of the list")
       lastStarted = each.item.id
-      #expect(each.names == model.inFlight.first { $0.id == each.item.id }?.names)
+      #expect(each.name == model.inFlight.first { $0.id == each.item.id }?.name)
     }
     inFlight += admitted
   }

@@ -14,9 +14,9 @@ struct DownloadStoppingTests {
   @Test(
     "Cancelling ends what is in flight, starts nothing more, and leaves no file", arguments: [1, 7])
   func cancelInFlight(limit: Int) async throws {
-    let never = Watched(false)
+    let never = Gate()
     let fetch = try Fetch(limit: limit, namelessFiles: false) { url in
-      await never.pass()
+      try? await never.passUnlessCancelled()
       return .file(url)
     }
     let run = Task { await fetch.run(Self.addresses) }
@@ -35,9 +35,9 @@ struct DownloadStoppingTests {
 
   @Test("What finished before the run was cancelled is done, and is reported")
   func cancelAfterSome() async throws {
-    let never = Watched(false)
+    let never = Gate()
     let fetch = try Fetch(limit: 3) { url in
-      if url != "http://h/1" { await never.pass() }
+      if url != "http://h/1" { try? await never.passUnlessCancelled() }
       return .file(url)
     }
     let run = Task { await fetch.run(Self.addresses) }
@@ -52,7 +52,7 @@ struct DownloadStoppingTests {
   @Test("Cancelling while the source is silent ends the run")
   func cancelSilentSource() async throws {
     let source = FakeSource { _, _ in
-      await Watched(false).pass()
+      try? await Gate().passUnlessCancelled()
       return nil
     }
     let fetch = try Fetch { .file($0) }
@@ -67,7 +67,7 @@ struct DownloadStoppingTests {
   func cancelledSourceTalks() async throws {
     for time in 0..<200 {
       let source = FakeSource { _, _ in
-        await Watched(false).pass()
+        try? await Gate().passUnlessCancelled()
         switch time % 3 {
         case 0: return [WorkItem(address: "http://h/half")]
         case 1: return nil
@@ -88,9 +88,8 @@ struct DownloadStoppingTests {
   func cancelBefore() async throws {
     let source = FakeSource { _, _ in [WorkItem(address: "http://h/a")] }
     let fetch = try Fetch { .file($0) }
-    let gate = Watched(false)
     let run = Task {
-      await gate.wait { _ in Task.isCancelled }
+      try? await Gate().passUnlessCancelled()
       return await fetch.run(source)
     }
     run.cancel()
@@ -138,7 +137,7 @@ struct DownloadStoppingTests {
 
   @Test("After a stop what is in flight finishes, and nothing more is started or read")
   func stopInFlight() async throws {
-    let gate = Watched(false)
+    let gate = Gate()
     let fetch = try Fetch(limit: 3) { url in
       await gate.pass()
       return .file(url)
@@ -165,7 +164,7 @@ struct DownloadStoppingTests {
   @Test("A stop ends a run whose source is silent")
   func stopSilentSource() async throws {
     let source = FakeSource { _, _ in
-      await Watched(false).pass()
+      try? await Gate().passUnlessCancelled()
       return nil
     }
     let fetch = try Fetch { .file($0) }
@@ -186,9 +185,9 @@ struct DownloadStoppingTests {
 
   @Test("After a stop a run can still be cancelled")
   func stopThenCancel() async throws {
-    let never = Watched(false)
+    let never = Gate()
     let fetch = try Fetch { url in
-      await never.pass()
+      try? await never.passUnlessCancelled()
       return .file(url)
     }
     let run = Task { await fetch.run(Self.addresses) }
@@ -204,7 +203,7 @@ struct DownloadStoppingTests {
   @Test("A source that fails ends the run in order, says why, and is not asked again")
   func failingSource() async throws {
     struct Broken: Error, CustomStringConvertible { let description = "The disk is gone" }
-    let gate = Watched(false)
+    let gate = Gate()
     let fetch = try Fetch(limit: 2) { url in
       await gate.pass()
       return .file(url)

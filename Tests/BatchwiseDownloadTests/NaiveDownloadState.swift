@@ -7,7 +7,7 @@ struct NaiveDownloadState {
   struct Item: Equatable {
     var id: Int
     var item: PlannedItem
-    var names: [FileName] = []
+    var name: FileName?
 
     static func == (left: Item, right: Item) -> Bool { left.id == right.id }
   }
@@ -28,8 +28,8 @@ struct NaiveDownloadState {
   var isOver: Bool { inFlight.isEmpty && waiting.isEmpty && (isListRead || ending != nil) }
 
   var room: Int {
-    if isListRead || ending != nil || events.count >= 4096 || waiting.count > 128 { return 0 }
-    return 256 - waiting.count
+    if isListRead || ending != nil || events.count >= 4096 || waiting.count > 256 { return 0 }
+    return 512 - waiting.count
   }
 
   mutating func add(_ items: [Result<PlannedItem, DownloadFailure>]) {
@@ -59,12 +59,12 @@ struct NaiveDownloadState {
     var started: [Int] = []
     while inFlight.count < limit, events.count < 4096, !waiting.isEmpty {
       var item = waiting.removeFirst()
-      let held = inFlight.compactMap(\.names.first)
+      let held = inFlight.compactMap(\.name)
       let alternative = item.item.name.alternative(for: item.item.address)
       if !held.contains(item.item.name) {
-        item.names = [item.item.name, alternative]
+        item.name = item.item.name
       } else if !held.contains(alternative) {
-        item.names = [alternative]
+        item.name = alternative
       } else {
         end(item.id, "failed")
         continue

@@ -155,7 +155,8 @@ struct OutputFolderTests {
     _ = try OutputFolder(path: parent.path, namelessFiles: false)
     let expected = kept + ["journal.sqlite", "partial-folder", "partial-link"]
     #expect(try partials(of: parent) == expected.sorted())
-    _ = try inUse.commit(as: [name("a")], in: living)
+    let plain = try name("a")
+    _ = try inUse.commit(as: plain, or: plain, in: living)
     #expect(parent["a"] == [])
   }
 
@@ -167,13 +168,13 @@ struct OutputFolderTests {
 /// A file name as an address would give it.
 func name(_ text: String) throws -> FileName { FileName(for: try WebAddress("http://h/" + text)) }
 
-/// Writes a text to a new file, and gives the file the first free one of the names.
+/// Writes a text to a new file, and gives the file the name, or the alternative if that is taken.
 @discardableResult
 func commit(
-  _ text: String, as names: String..., in folder: OutputFolder
+  _ text: String, as plain: String = "a", or alternative: String? = nil, in folder: OutputFolder
 ) throws -> CommittedFile {
   var file = try PartialFile(in: folder)
-  var text = text
-  try text.withUTF8 { try file.write(UnsafeRawBufferPointer($0)) }
-  return try file.commit(as: try (names.isEmpty ? ["a"] : names).map(name), in: folder)
+  try Array(text.utf8).withUnsafeBytes { try file.write($0) }
+  let other = try name(alternative ?? plain)
+  return try file.commit(as: name(plain), or: other, in: folder)
 }
