@@ -135,7 +135,7 @@ public final class BatchDownloader: Sendable {
 
   // MARK: - What downloads call, on the transport's thread
 
-  /// Begins transfers for downloads in flight, unless the run has been cancelled meanwhile.
+  /// Begins transfers for downloads in flight, and ends them again if the run has been cancelled.
   func request(_ transfers: [Transfer], for downloads: [Download]) {
     transport.start(transfers)
     // A cancellation that came before the start found nothing to cancel.

@@ -28,12 +28,8 @@ struct NaiveDownloadState {
   var isOver: Bool { inFlight.isEmpty && waiting.isEmpty && (isListRead || ending != nil) }
 
   var room: Int {
-    if isListRead || ending != nil || events.count >= DownloadState.eventWindow
-      || waiting.count > DownloadState.window / 2
-    {
-      return 0
-    }
-    return DownloadState.window - waiting.count
+    if isListRead || ending != nil || events.count >= 4096 || waiting.count > 256 { return 0 }
+    return 512 - waiting.count
   }
 
   mutating func add(_ items: [Result<PlannedItem, DownloadFailure>]) {

@@ -23,7 +23,7 @@ struct SignalTests {
     let hasPassed = Watched(false)
     let second = Task {
       await signal.wait()
-      hasPassed.open()
+      hasPassed.update { $0 = true }
     }
     for _ in 0..<100 { await Task.yield() }
     #expect(!hasPassed.value)

@@ -2,7 +2,7 @@
 
 internal import Synchronization
 
-/// A value that tests change and wait for: a gate, a count of what has happened, a milestone.
+/// A value that tests change and wait for, such as a count of what has happened.
 public final class Watched<Value: Sendable>: Sendable {
   private struct Waiter {
     let isReached: @Sendable (Value) -> Bool
@@ -55,15 +55,4 @@ public final class Watched<Value: Sendable>: Sendable {
       guarded.withLock { $0.waiters.removeValue(forKey: id) }?.continuation.resume()
     }
   }
-}
-
-extension Watched where Value == Bool {
-  /// A gate that is closed.
-  public convenience init() { self.init(false) }
-
-  /// Opens the gate for all who wait at it and all who come later.
-  public func open() { update { $0 = true } }
-
-  /// Waits at the gate until it is open, or until the task is cancelled.
-  public func pass() async { await wait { $0 } }
 }

@@ -55,7 +55,8 @@ struct WebAddress: Sendable, Hashable {
   /// The whole address, as a transport needs it: it may hold a password, so it is never shown.
   var absolute: String {
     guard !credentials.isEmpty else { return redacted }
-    return "\(scheme)://\(credentials)\(Substring(redacted.utf8.dropFirst(scheme.utf8.count + 3)))"
+    let rest = Substring(redacted.utf8.dropFirst(scheme.utf8.count + 3))
+    return "\(scheme)://\(credentials)\(rest)"
   }
 
   /// The last segment of the path, still encoded; empty when the path ends with `/`.

@@ -43,11 +43,9 @@ struct PlannedItemTests {
   @Test("An item that differs only in its password finds both names held, and gets none")
   func exhausted() throws {
     var claims = NameClaims()
-    let item = try item("http://u@h/a.png")
-    let names = try ["u", "v", "w"].map { user in
-      claims.claim(for: try self.item("http://\(user)@h/a.png"))
-    }
-    #expect(names == [item.name, item.alternative, nil])
+    let items = try ["u", "v", "w"].map { try item("http://\($0)@h/a.png") }
+    let names = items.map { claims.claim(for: $0) }
+    #expect(names == [items[0].name, items[0].alternative, nil])
   }
 
   @Test("Names that a file system may take for one are one name")

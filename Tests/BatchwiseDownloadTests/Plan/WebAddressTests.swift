@@ -108,6 +108,7 @@ struct WebAddressTests {
       ("http://u:p@q@h/", "http://u:p%40q@h/", "http://h/"),
       ("http://a.example\\@h/", "http://a.example%5C@h/", "http://h/"),
       ("http://u:p ü@h/", "http://u:p%20%C3%BC@h/", "http://h/"),
+      ("http://u@\u{301}h/", "http://u@\u{301}h/", "http://\u{301}h/"),
       // An @ behind the authority is part of the path or the query.
       ("http://h/@a?b@c", "http://h/@a?b@c", "http://h/@a?b@c"),
       ("http://h?a@b", "http://h/?a@b", "http://h/?a@b"),

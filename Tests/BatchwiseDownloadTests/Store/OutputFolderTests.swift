@@ -67,7 +67,8 @@ struct OutputFolderTests {
       }
     }
 
-    @Test("No descriptor stays open, whether a folder can be used or not", arguments: [true, false])
+    @Test(
+      "No descriptor stays open, whether a folder can be used or not", arguments: [true, false])
     func descriptors(namelessFiles: Bool) throws {
       let parent = try TemporaryFolder()
       for number in 0..<20 {
@@ -154,8 +155,8 @@ struct OutputFolderTests {
     _ = try OutputFolder(path: parent.path, namelessFiles: false)
     let expected = kept + ["journal.sqlite", "partial-folder", "partial-link"]
     #expect(try partials(of: parent) == expected.sorted())
-    let a = try name("a")
-    _ = try inUse.commit(as: a, or: a, in: living)
+    let plain = try name("a")
+    _ = try inUse.commit(as: plain, or: plain, in: living)
     #expect(parent["a"] == [])
   }
 
@@ -167,15 +168,13 @@ struct OutputFolderTests {
 /// A file name as an address would give it.
 func name(_ text: String) throws -> FileName { FileName(for: try WebAddress("http://h/" + text)) }
 
-/// Writes a text to a new file, and gives the file the first free one of the names.
+/// Writes a text to a new file, and gives the file the name, or the alternative if that is taken.
 @discardableResult
 func commit(
-  _ text: String, as names: String..., in folder: OutputFolder
+  _ text: String, as plain: String = "a", or alternative: String? = nil, in folder: OutputFolder
 ) throws -> CommittedFile {
   var file = try PartialFile(in: folder)
-  var text = text
-  try text.withUTF8 { try file.write(UnsafeRawBufferPointer($0)) }
-  let first = try name(names.first ?? "a")
-  let second = try names.count > 1 ? name(names[1]) : first
-  return try file.commit(as: first, or: second, in: folder)
+  try Array(text.utf8).withUnsafeBytes { try file.write($0) }
+  let other = try name(alternative ?? plain)
+  return try file.commit(as: name(plain), or: other, in: folder)
 }

@@ -19,9 +19,9 @@ struct PartialFileTests {
       #expect(visible(in: parent) == [])
     }
     #expect(file.size == 3 * 3 * MemoryLayout<Int>.size)
-    let a = try name("a")
-    let committed = try file.commit(as: a, or: a, in: folder)
-    #expect(committed == CommittedFile(name: try name("a"), isUnchanged: false))
+    let plain = try name("a")
+    let committed = try file.commit(as: plain, or: plain, in: folder)
+    #expect(committed == CommittedFile(name: plain, isUnchanged: false))
     #expect(visible(in: parent) == ["a"])
     #expect(parent["a"]?.count == 72)
   }
@@ -63,7 +63,7 @@ struct PartialFileTests {
     let parent = try TemporaryFolder()
     try parent.write(Array("old".utf8), to: "a")
     let folder = try OutputFolder(path: parent.path, namelessFiles: namelessFiles)
-    #expect(try commit("new", as: "a", "b", in: folder).name == name("b"))
+    #expect(try commit("new", as: "a", or: "b", in: folder).name == name("b"))
     #expect(parent["a"] == Array("old".utf8))
     #expect(parent["b"] == Array("new".utf8))
   }
@@ -75,7 +75,7 @@ struct PartialFileTests {
     try parent.write([2], to: "b")
     let folder = try OutputFolder(path: parent.path, namelessFiles: namelessFiles)
     let failure = #expect(throws: DownloadFailure.self) {
-      try commit("new", as: "a", "b", in: folder)
+      try commit("new", as: "a", or: "b", in: folder)
     }
     #expect(failure?.reason == .name)
     #expect(failure?.message.contains("a") == true)
@@ -107,7 +107,7 @@ struct PartialFileTests {
     }
     let before = try manager.attributesOfItem(atPath: path)
     let folder = try OutputFolder(path: parent.path, namelessFiles: namelessFiles)
-    let committed = try commit("same", as: "a", "b", in: folder)
+    let committed = try commit("same", as: "a", or: "b", in: folder)
 
     // A hard link to a file elsewhere is a file like any other.
     #expect(committed.name == (try name(kind == "hard link outside" ? "a" : "b")))
@@ -120,7 +120,8 @@ struct PartialFileTests {
 
   // MARK: - A second run
 
-  @Test("An older file with the same bytes is kept, and nothing is added", arguments: [true, false])
+  @Test(
+    "An older file with the same bytes is kept, and nothing is added", arguments: [true, false])
   func unchanged(namelessFiles: Bool) throws {
     let parent = try TemporaryFolder()
     // Again and again at once: many files are made within one tick of the file system's clock.
@@ -128,7 +129,7 @@ struct PartialFileTests {
       let names = [text, text + " b"]
       for expected in [false, true, true] {
         let folder = try OutputFolder(path: parent.path, namelessFiles: namelessFiles)
-        let committed = try commit(text, as: names[0], names[1], in: folder)
+        let committed = try commit(text, as: names[0], or: names[1], in: folder)
         #expect(committed.name == (try name(names[0])))
         #expect(committed.isUnchanged == expected)
       }
@@ -143,7 +144,7 @@ struct PartialFileTests {
     let folder = try OutputFolder(path: parent.path)
     for number in 0..<50 {
       let first = try commit("x", as: "\(number)", in: folder)
-      let second = try commit("x", as: "\(number)", "\(number)b", in: folder)
+      let second = try commit("x", as: "\(number)", or: "\(number)b", in: folder)
       #expect(!first.isUnchanged && !second.isUnchanged)
       #expect(second.name == (try name("\(number)b")))
     }
@@ -158,7 +159,7 @@ struct PartialFileTests {
     try parent.write(Array(old.utf8), to: "a")
     let folder = try OutputFolder(path: parent.path)
     if !isSame { old = old.dropLast() + "y" }
-    let committed = try commit(old, as: "a", "b", in: folder)
+    let committed = try commit(old, as: "a", or: "b", in: folder)
     #expect(committed.isUnchanged == isSame)
     #expect(parent.names == (isSame ? ["a"] : ["a", "b"]))
   }
@@ -168,8 +169,8 @@ struct PartialFileTests {
     let parent = try TemporaryFolder()
     try parent.write(Array("text".utf8), to: "a")
     let folder = try OutputFolder(path: parent.path)
-    #expect(try !commit("tex", as: "a", "b", in: folder).isUnchanged)
-    #expect(try !commit("texts", as: "a", "c", in: folder).isUnchanged)
+    #expect(try !commit("tex", as: "a", or: "b", in: folder).isUnchanged)
+    #expect(try !commit("texts", as: "a", or: "c", in: folder).isUnchanged)
   }
 
   @Test("A name that the file system refuses is a disk failure and leaves nothing")
