@@ -37,12 +37,13 @@ final class CurlLoop: @unchecked Sendable {
   private var running: [ObjectIdentifier: TransferSlot] = [:]
   private var spare: [TransferSlot] = []
   private var slotCount = 0
-  private var bufferSize = CurlLoop.bufferSizes.upperBound
+  private var longBuffer = CurlLoop.longBuffers.upperBound
   private var nextIdleCheck = ContinuousClock.now
 
-  /// What libcurl may read at once for each transfer, and for all of them together. The memory of a
-  /// buffer is touched only as far as it is filled, so small answers do not pay for large ones.
-  private static let bufferSizes = (16 * 1024)...(512 * 1024)
+  /// How large a buffer for long bodies may be.
+  private static let longBuffers = (16 * 1024)...(512 * 1024)
+
+  /// How large all of them may be together.
   private static let bufferBudget = 8 * 1024 * 1024
 
   /// How many connections may be kept besides one for each transfer in flight.
@@ -137,7 +138,7 @@ extension CurlLoop {
       return transfer.handler.finish(.failed(.outOfHandles(for: transfer.url)))
     }
     running[key] = slot
-    if let failure = slot.prepare(transfer, bufferSize: bufferSize) {
+    if let failure = slot.prepare(transfer, longBuffer: longBuffer) {
       release(slot, telling: .failed(failure))
     } else {
       add(slot)
@@ -181,9 +182,8 @@ extension CurlLoop {
       return nil
     }
     slotCount += 1
-    bufferSize = max(
-      Self.bufferSizes.lowerBound,
-      min(Self.bufferSizes.upperBound, Self.bufferBudget / slotCount))
+    longBuffer = max(
+      Self.longBuffers.lowerBound, min(Self.longBuffers.upperBound, Self.bufferBudget / slotCount))
     ccurl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, slotCount + Self.spareConnections)
     return slot
   }
