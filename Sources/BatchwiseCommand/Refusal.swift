@@ -10,7 +10,7 @@ struct Refusal: Error, Equatable {
   let message: String
 
   /// Refuses a value, that of an option if one is named.
-  init(_ status: ExitStatus, _ option: String? = nil, _ value: String, _ advice: String) {
+  init(_ status: ExitStatus, of option: String? = nil, _ value: String, _ advice: String) {
     self.status = status
     message = (option.map { $0 + " " } ?? "") + shown(value) + ": " + advice
   }

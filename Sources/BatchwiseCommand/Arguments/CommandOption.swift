@@ -38,13 +38,15 @@ extension CommandOption {
 /// A number of things at once, from an option's argument.
 func positiveNumber(_ text: String, of option: String) throws(Refusal) -> Int {
   guard let number = Int(text), (1...1_000_000).contains(number) else {
-    throw Refusal(.usage, option, text, "give a whole number from 1 to 1000000")
+    throw Refusal(.usage, of: option, text, "give a whole number from 1 to 1000000")
   }
   return number
 }
 
 /// The path of a folder or a file, from an option's argument.
 func path(_ text: String, of option: String) throws(Refusal) -> String {
-  guard !text.isEmpty else { throw Refusal(.usage, option, text, "give a path; this one is empty") }
+  guard !text.isEmpty else {
+    throw Refusal(.usage, of: option, text, "give a path; this one is empty")
+  }
   return text
 }

@@ -78,15 +78,12 @@ private func splitArguments<Settings>(
 /// The option that `getopt_long` has just refused, as it was typed.
 private func refused(among words: [UnsafeMutablePointer<CChar>?]) -> String {
   let index = Int(batchwise_getopt_index())
-  let word =
-    switch batchwise_getopt_refused() {
-    // A letter may stand among others, as in -qx.
-    case let letter where (1...127).contains(letter): return "-\(UnicodeScalar(UInt8(letter)))"
-    case 0, firstValue...: words[index - 1]
-    // The first byte of a letter outside ASCII: the word has not been read to its end.
-    default: words[index]
-    }
-  return word.map { String(cString: $0) } ?? ""
+  let letter = batchwise_getopt_refused()
+  // A letter may stand among others, as in -qx.
+  if (1...127).contains(letter) { return "-\(UnicodeScalar(UInt8(letter)))" }
+  // Behind the first byte of a letter outside ASCII, the word has not been read to its end.
+  let isLongName = letter == 0 || letter >= firstValue
+  return words[isLongName ? index - 1 : index].map { String(cString: $0) } ?? ""
 }
 
 extension CommandOption {

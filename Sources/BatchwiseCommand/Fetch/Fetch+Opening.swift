@@ -16,9 +16,9 @@ extension Fetch {
   func openList() throws(Refusal) -> Int32? {
     if let path = options.input, path != "-" {
       let file = open(path, O_RDONLY | O_CLOEXEC)
-      guard file >= 0 else { throw Refusal(.usage, "--input", path, "\(SystemError(errno))") }
+      guard file >= 0 else { throw Refusal(.usage, of: "--input", path, "\(SystemError(errno))") }
       guard !Self.isFolder(file) else {
-        throw Refusal(.usage, "--input", path, "this is a folder; give a file of URLs")
+        throw Refusal(.usage, of: "--input", path, "this is a folder; give a file of URLs")
       }
       return file
     }
@@ -38,7 +38,7 @@ extension Fetch {
     do throws(OutputFolderError) {
       return try OutputFolder(path: options.output)
     } catch {
-      throw Refusal(.cannotCreate, "--output", options.output, "\(error.cause)")
+      throw Refusal(.cannotCreate, of: "--output", options.output, "\(error.cause)")
     }
   }
 
@@ -47,9 +47,11 @@ extension Fetch {
   func openEvents(besides list: Int32?) throws(Refusal) -> EventWriter? {
     guard let path = options.events else { return nil }
     let file = path == "-" ? 1 : open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o666)
-    guard file >= 0 else { throw Refusal(.cannotCreate, "--events", path, "\(SystemError(errno))") }
+    guard file >= 0 else {
+      throw Refusal(.cannotCreate, of: "--events", path, "\(SystemError(errno))")
+    }
     if let list, Self.isSameFile(list, file) {
-      throw Refusal(.usage, "--events", path, "this is the list; give another file")
+      throw Refusal(.usage, of: "--events", path, "this is the list; give another file")
     }
     if path != "-" { _ = ftruncate(file, 0) }  // It fails where there is nothing to empty.
     return EventWriter(to: OutputStream(descriptor: file))

@@ -52,7 +52,7 @@ struct FetchOptions: Sendable {
         "a bar on a terminal and plain lines elsewhere, always a bar, or nothing (default: auto)"
       ) { options, text throws(Refusal) in
         guard let progress = Progress(rawValue: text) else {
-          throw Refusal(.usage, "--progress", text, "give auto, always or never")
+          throw Refusal(.usage, of: "--progress", text, "give auto, always or never")
         }
         options.progress = progress
       },

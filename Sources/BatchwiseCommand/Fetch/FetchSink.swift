@@ -21,8 +21,8 @@ final class FetchSink: EventSink {
   private let groups = Mutex(FailureGroups())
   private let lost = Mutex<SystemError?>(nil)
 
-  /// - Parameter stop: Called when what happens can no longer be told, so that nothing more should
-  ///   be done that nobody would hear of.
+  /// Makes a sink that calls `stop` when what happens can no longer be told, for nothing more should
+  /// be done that nobody would hear of.
   init(
     _ display: Display, _ writer: EventWriter?,
     _ describe: (@Sendable (DownloadEvent) -> String?)?, stop: @escaping @Sendable () -> Void

@@ -19,7 +19,7 @@ final class InterruptSignals {
   /// The status that tells the shell of the first signal, or nil if there was none.
   var status: ExitStatus? { first.status.withLock { $0 } }
 
-  /// Calls `stop` on the first signal. On the second the process ends at once.
+  /// Calls `stop` on the first signal, and ends the process at once on the second.
   ///
   /// Returns when it hears every signal to come. Until then a signal still does what it always does,
   /// and ends the process; in between there is no moment in which one would be lost.
