@@ -19,6 +19,7 @@ struct DownloadPressureTests {
       WorkList(addresses: addresses), reportingTo: GatedSink(gate: gate, log: log))
 
     // Nothing is in flight though items wait: only the full window of events can be the reason.
+    await fetch.transport.record.wait { $0.urls.count >= DownloadState.eventWindow / 2 }
     while true {
       let status = fetch.downloader.status
       if status.inFlight == 0, status.waiting > 0, status.failed > 0 { break }
