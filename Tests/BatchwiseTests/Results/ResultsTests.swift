@@ -165,13 +165,12 @@ struct ResultsTests {
   @Test("whose reader is cancelled end only when nothing is at work any more")
   func cancelledReader() async {
     let probe = InFlightProbe()
-    let isCancelled = Gate()
     let task = Task {
       var count = 0
       for await _ in (0..<100).concurrentResults(limit: 5, { element in
         await probe.body {
-          // Deaf to cancellation for a while.
-          await isCancelled.pass()
+          // Hears of the cancellation, and is in no hurry.
+          try? await Gate().passUnlessCancelled()
           for _ in 0..<20 { await Task.yield() }
         }
       }) {
@@ -181,7 +180,6 @@ struct ResultsTests {
     }
     await probe.waitUntilStarted(5)
     task.cancel()
-    isCancelled.open()
     let (count, inFlight) = await task.value
     #expect(count == 0)
     #expect(inFlight == 0)
