@@ -50,8 +50,8 @@ public final class SteppingExecutor: TaskExecutor {
   /// Starts an operation, takes every step of it, and returns how it ended.
   ///
   /// - Parameters:
-  ///   - cancellingAfter: The number of steps after which the operation's task is cancelled; nil
-  ///     for never.
+  ///   - stepOfCancellation: The number of steps after which the operation's task is cancelled;
+  ///     nil for never.
   ///   - operation: What to run; its task prefers this executor.
   /// - Returns: What the operation returned or threw, and the number of steps it took.
   /// - Throws: `Deadlock` if nothing is left to step and the operation has not ended.

@@ -9,7 +9,8 @@ import Synchronization
 /// handshake: who parks sets the hint and then looks at the blocks; who appends or claims moves the
 /// block's number and then looks at the hint. All of it is sequentially consistent, so at least one
 /// of the two sees the other.
-@usableFromInline final class Feed: Sendable {
+@usableFromInline
+final class Feed: Sendable {
   typealias Waiter = CheckedContinuation<Void, Never>
   typealias State = FeedState<Waiter>
 

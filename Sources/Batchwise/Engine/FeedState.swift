@@ -93,7 +93,7 @@ struct FeedState<Waiter> {
     return true
   }
 
-  /// Adds a block behind all others. A run that has ended closes it instead.
+  /// Adds a block behind all others, or closes it if the run has ended.
   mutating func add(_ block: BlockNumbers) {
     precondition(block.offset == published, "blocks have no gaps between them")
     lastBlock = block

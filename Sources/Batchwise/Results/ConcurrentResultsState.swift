@@ -52,7 +52,7 @@ struct ConcurrentResultsState<Value, SourceFailure: Error, Waiter> {
     return ready.isEmpty ? nil : parkedReader.take()
   }
 
-  /// Notes that the source has failed. Elements it gave before may still be in flight.
+  /// Notes that the source has failed; elements it gave before may still be in flight.
   mutating func failSource(_ failure: SourceFailure) {
     if case .running = phase { phase = .sourceFailed(failure) }
   }

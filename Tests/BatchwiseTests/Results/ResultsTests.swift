@@ -44,7 +44,8 @@ struct ResultsTests {
     arguments: [1, 3, 64], [ConcurrentResultsOrder.source, .completion])
   func peak(limit: Int, order: ConcurrentResultsOrder) async {
     let probe = InFlightProbe()
-    let results = AsyncNumbers(count: 200).concurrentResults(limit: limit, order: order) { element in
+    let source = AsyncNumbers(count: 200)
+    let results = source.concurrentResults(limit: limit, order: order) { element in
       await probe.body {
         await probe.waitUntilStarted(limit)
         await Task.yield()
@@ -165,23 +166,19 @@ struct ResultsTests {
   @Test("whose reader is cancelled end only when nothing is at work any more")
   func cancelledReader() async {
     let probe = InFlightProbe()
-    let isCancelled = Gate()
     let task = Task {
-      var count = 0
-      for await _ in (0..<100).concurrentResults(limit: 5, { element in
+      let results = (0..<100).concurrentResults(limit: 5) { element in
         await probe.body {
-          // Deaf to cancellation for a while.
-          await isCancelled.pass()
+          // Hears of the cancellation, and is in no hurry.
+          try? await Gate().passUnlessCancelled()
           for _ in 0..<20 { await Task.yield() }
         }
-      }) {
-        count += 1
       }
+      let count = await results.reduce(0) { count, _ in count + 1 }
       return (count, probe.counts.inFlight)
     }
     await probe.waitUntilStarted(5)
     task.cancel()
-    isCancelled.open()
     let (count, inFlight) = await task.value
     #expect(count == 0)
     #expect(inFlight == 0)
