@@ -15,14 +15,20 @@ let package = Package(
   targets: [
     // The libraries, from the core outwards. None imports a sibling of its own level.
     .target(name: "Batchwise"),
-    .target(name: "BatchwiseDownload", dependencies: ["Batchwise"]),
+    .target(name: "BatchwiseDownload", dependencies: ["Batchwise", "CFileCalls"]),
     .target(name: "CurlTransport", dependencies: ["BatchwiseDownload", "CCurl"]),
 
     // The command: the only room that knows concrete types.
     .target(
       name: "BatchwiseCommand",
-      dependencies: ["BatchwiseDownload", "CurlTransport", "CMicrohttpd", "CZlib"]),
+      dependencies: [
+        "BatchwiseDownload", "CurlTransport", "CGetopt", "CMicrohttpd", "CZlib",
+      ]),
     .executableTarget(name: "batchwise", dependencies: ["BatchwiseCommand"]),
+
+    // Headers only: what the operating system has and Swift's own modules leave out.
+    .systemLibrary(name: "CFileCalls"),
+    .systemLibrary(name: "CGetopt"),
 
     // The C libraries, each behind one door. scripts/install names the same packages.
     .systemLibrary(

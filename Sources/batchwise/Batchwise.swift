@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import BatchwiseCommand
+
 @main
-enum BatchwiseMain {
-  static func main() async {}
+enum Batchwise {
+  static func main() async { await BatchwiseCommand.main() }
 }

@@ -11,6 +11,9 @@ public struct DownloadFailure: Error, Sendable, Equatable {
   /// What happened, as a sentence without secrets.
   public var message: String
 
+  /// Whether no room was left for the file, so that no other could be written either.
+  public var meansDiskFull = false
+
   /// Describes a failure.
   public init(_ reason: Reason, status: Int? = nil, _ message: String) {
     self.reason = reason

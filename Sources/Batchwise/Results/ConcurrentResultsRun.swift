@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// One run of `concurrentResults`, owned by its iterator.
+///
+/// Work goes on between two calls of `next()`, so its task cannot be a child of the reader's. It is
+/// owned here instead: `next()` awaits it before it returns the last time, and dropping the
+/// iterator cancels it.
+final class ConcurrentResultsRun<
+  Input: Sendable, Output: Sendable, TransformFailure: Error, SourceFailure: Error
+> {
+  typealias Outcome = ConcurrentResult<Output, TransformFailure>
+  typealias Storage = ConcurrentResultsStorage<Output, TransformFailure, SourceFailure>
+  typealias RunEngine = Engine<Input, Result<Output, TransformFailure>, Never>
+
+  /// Runs the engine over the source, and tells the storage if the source fails.
+  typealias Read = @Sendable (RunEngine, Storage) async -> Void
+
+  private enum Phase {
+    /// Nobody has asked for an element. Exits: running, over.
+    case new
+    /// The task is at work. Exit: over.
+    case running(Task<Void, Never>)
+    /// The task has been awaited, or was never needed. No exit.
+    case over
+  }
+
+  private var phase = Phase.new
+  private let storage: Storage
+  private let engine: RunEngine
+  private let read: Read
+  private let executor: (any TaskExecutor)?
+
+  init(
+    _ limits: FeedLimits, order: ConcurrentResultsOrder, executor: (any TaskExecutor)?,
+    read: @escaping Read,
+    transform: @escaping @Sendable (Input) async throws(TransformFailure) -> Output
+  ) {
+    let storage = Storage(order: order)
+    self.storage = storage
+    self.read = read
+    self.executor = executor
+    engine = RunEngine(
+      limits, outlet: .sink { offset, result in storage.insert(result, at: offset) },
+      cancellation: .stops
+    ) { element in
+      do throws(TransformFailure) {
+        return .success(try await transform(element))
+      } catch {
+        return .failure(error)
+      }
+    }
+  }
+
+  deinit {
+    if case .running(let task) = phase { task.cancel() }
+  }
+
+  /// The next outcome; nil, with nothing left at work, at the end or when the reader is cancelled.
+  func next(isolation: isolated (any Actor)?) async throws(SourceFailure) -> Outcome? {
+    if case .new = phase, !Task.isCancelled { start() }
+    guard case .running(let task) = phase else {
+      phase = .over
+      return nil
+    }
+    while true {
+      if Task.isCancelled { cancel(task) }
+      switch storage.next() {
+      case .value(let outcome):
+        engine.feed.release()
+        return outcome
+      case .wait:
+        await withTaskCancellationHandler { [storage] in
+          await storage.park()
+        } onCancel: { [storage] in
+          task.cancel()
+          storage.cancel()
+        }
+      case .failed(let failure):
+        await end(task)
+        throw failure
+      case .over:
+        await end(task)
+        return nil
+      }
+    }
+  }
+
+  private func start() {
+    phase = .running(
+      Task(executorPreference: executor) { [engine, read, storage] in
+        await read(engine, storage)
+        storage.finish()
+      })
+  }
+
+  private func cancel(_ task: Task<Void, Never>) {
+    task.cancel()
+    storage.cancel()
+  }
+
+  private func end(_ task: Task<Void, Never>) async {
+    await task.value
+    phase = .over
+  }
+}

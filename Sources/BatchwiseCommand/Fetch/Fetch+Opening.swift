@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import BatchwiseDownload
+
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Darwin)
+  internal import Darwin
+#endif
+
+/// Opening what a run needs, so that nothing is started unless all of it is there.
+extension Fetch {
+  /// The descriptor of the list, or nil if all there is are arguments.
+  func openList() throws(Refusal) -> Int32? {
+    if let path = options.input, path != "-" {
+      let file = open(path, O_RDONLY | O_CLOEXEC)
+      guard file >= 0 else { throw Refusal(.usage, of: "--input", path, "\(SystemError(errno))") }
+      guard !Self.isFolder(file) else {
+        throw Refusal(.usage, of: "--input", path, "this is a folder; give a file of URLs")
+      }
+      return file
+    }
+    guard options.input == "-" || options.urls.isEmpty else { return nil }
+    let flags = fcntl(0, F_GETFL)
+    guard flags >= 0, flags & O_ACCMODE != O_WRONLY, isatty(0) == 0 else {
+      throw Refusal(
+        .usage, "there is no list", "give URLs, -i FILE, or a list on standard input")
+    }
+    guard !Self.isFolder(0) else {
+      throw Refusal(.usage, "standard input", "this is a folder; give a list of URLs")
+    }
+    return 0
+  }
+
+  func openFolder() throws(Refusal) -> OutputFolder {
+    do throws(OutputFolderError) {
+      return try OutputFolder(path: options.output)
+    } catch {
+      throw Refusal(.cannotCreate, of: "--output", options.output, "\(error.cause)")
+    }
+  }
+
+  /// Opens the events file and empties it, unless it is the list: that would be lost, or be read
+  /// on and on for what is written at its end.
+  func openEvents(besides list: Int32?) throws(Refusal) -> EventWriter? {
+    guard let path = options.events else { return nil }
+    let file = path == "-" ? 1 : open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o666)
+    guard file >= 0 else {
+      throw Refusal(.cannotCreate, of: "--events", path, "\(SystemError(errno))")
+    }
+    if let list, Self.isSameFile(list, file) {
+      throw Refusal(.usage, of: "--events", path, "this is the list; give another file")
+    }
+    if path != "-" { _ = ftruncate(file, 0) }  // It fails where there is nothing to empty.
+    return EventWriter(to: OutputStream(descriptor: file))
+  }
+
+  private static func isFolder(_ descriptor: Int32) -> Bool {
+    var status = stat()
+    return fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+  }
+
+  private static func isSameFile(_ one: Int32, _ other: Int32) -> Bool {
+    var (first, second) = (stat(), stat())
+    return fstat(one, &first) == 0 && fstat(other, &second) == 0
+      && first.st_mode & S_IFMT == S_IFREG
+      && (first.st_dev, first.st_ino) == (second.st_dev, second.st_ino)
+  }
+
+  /// The limit, lowered if the system allows too few open files for it.
+  ///
+  /// Raises what this process may open as far as it is allowed to. An item in flight needs a
+  /// connection and a file; the rest is for idle connections and the program itself.
+  func limit() -> Int {
+    var files = rlimit()
+    #if canImport(Glibc)
+      let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+    #else
+      let resource = RLIMIT_NOFILE
+    #endif
+    guard getrlimit(resource, &files) == 0 else { return options.limit }
+    files.rlim_cur = files.rlim_max
+    setrlimit(resource, &files)
+    guard getrlimit(resource, &files) == 0 else { return options.limit }
+    let most = max(1, (Int(clamping: files.rlim_cur) - 64) / 3)
+    if options.limit > most, !options.isQuiet {
+      OutputStream.standardError.write(
+        "batchwise: --limit \(options.limit): lowered to \(most), for this process may open only "
+          + "\(files.rlim_cur) files\n")
+    }
+    return min(options.limit, most)
+  }
+}
+
+/// The addresses given as arguments, and then those of a list.
+struct ArgumentsThenList: WorkSource {
+  var arguments: WorkList
+  var list: URLListReader?
+
+  mutating func next(upTo count: Int) async throws -> [WorkItem]? {
+    if let items = arguments.next(upTo: count) { return items }
+    return try await list?.next(upTo: count)
+  }
+}

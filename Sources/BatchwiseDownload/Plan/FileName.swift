@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A safe name for a file: one path component that the file systems of Linux and Apple take.
+///
+/// Pure, and the same on every run: it depends on the address alone.
+struct FileName: Sendable, Hashable, CustomStringConvertible {
+  /// The name.
+  let description: String
+
+  /// The longest name that Linux and Apple file systems take, in bytes of UTF-8.
+  static let longest = 255
+
+  /// The name that an address wishes for: the last segment of its path, decoded and made safe.
+  ///
+  /// An address whose path names no file gets the name `index`.
+  init(for address: WebAddress) {
+    let segment = address.lastPathSegment
+    if Self.isPlain(segment) {
+      description = String(segment)
+      return
+    }
+    var name = Self.safe(Self.decoded(segment))
+    if name.isEmpty { name = "index" }
+    if name.utf8.count > Self.longest {
+      name = Self.marked(name, for: address)
+    }
+    self.description = name
+  }
+
+  /// The name to use when this one is taken: the same with a mark before its extension.
+  ///
+  /// The same address gets the same name on every run.
+  func alternative(for address: WebAddress) -> FileName {
+    FileName(description: Self.marked(description, for: address))
+  }
+
+  private init(description: String) { self.description = description }
+
+  // MARK: - The rules
+
+  /// Puts a mark before the extension, and shortens what stands before it as far as needed.
+  private static func marked(_ name: String, for address: WebAddress) -> String {
+    let (stem, ending) = split(name)
+    let mark = "-" + mark(of: name, for: address)
+    let room = longest - mark.utf8.count - ending.utf8.count
+    // Whole scalars, not characters: one character may be longer than any name.
+    var kept = stem.unicodeScalars.prefix(room)
+    while Substring(kept).utf8.count > room { kept.removeLast() }
+    return String(kept) + mark + ending
+  }
+
+  /// Whether the segment can be the name as it is, as most can.
+  private static func isPlain(_ segment: Substring) -> Bool {
+    let bytes = segment.utf8
+    guard let first = bytes.first, isAlphanumeric(first), bytes.count <= longest,
+      bytes.last != UInt8(ascii: ".")
+    else { return false }
+    return bytes.allSatisfy {
+      isAlphanumeric($0) || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "-")
+        || $0 == UInt8(ascii: "_")
+    }
+  }
+
+  private static func isAlphanumeric(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"):
+      true
+    default: false
+    }
+  }
+
+  /// Percent-decoded once, or left as it is where that gives no text.
+  private static func decoded(_ segment: Substring) -> String {
+    var bytes: [UInt8] = []
+    var rest = segment.utf8
+    while let byte = rest.first {
+      let escape = rest.leadingEscape
+      bytes.append(escape ?? byte)
+      rest.removeFirst(escape == nil ? 1 : 3)
+    }
+    return String(validating: bytes, as: UTF8.self) ?? String(segment)
+  }
+
+  /// Replaces what a file system, a shell or a terminal could take for more than a name.
+  private static func safe(_ text: String) -> String {
+    var scalars = text.unicodeScalars.map { scalar -> Unicode.Scalar in
+      scalar == "/" || scalar == "\\" || scalar.isMisleading ? "_" : scalar
+    }[...]
+    while let last = scalars.last, last == "." || last.properties.isWhitespace {
+      scalars.removeLast()
+    }
+    scalars = scalars.drop(while: \.properties.isWhitespace)
+    // A hidden file, or an option to a later command, is not what the list asked for.
+    if let first = scalars.first, first == "." || first == "-" {
+      scalars[scalars.startIndex] = "_"
+    }
+    var name = String.UnicodeScalarView()
+    name.append(contentsOf: scalars)
+    return String(name)
+  }
+
+  /// The name before its extension, and the extension with its dot; `.tar.gz` and its like stay whole.
+  private static func split(_ name: String) -> (stem: Substring, ending: Substring) {
+    let all = Substring(name)
+    guard let ending = lastExtension(of: all) else { return (all, "") }
+    let stem = all[..<ending]
+    if let inner = lastExtension(of: stem), stem[inner...].lowercased() == ".tar" {
+      return (all[..<inner], all[inner...])
+    }
+    return (stem, all[ending...])
+  }
+
+  private static func lastExtension(of name: Substring) -> Substring.Index? {
+    guard let dot = name.lastIndex(of: "."), dot > name.startIndex else { return nil }
+    let letters = name[name.index(after: dot)...]
+    let isExtension =
+      (1...10).contains(letters.utf8.count)
+      && letters.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber) }
+    return isExtension ? dot : nil
+  }
+
+  /// Twelve hexadecimal digits derived from the name that is too long or taken, and from the address
+  /// without user name and password.
+  ///
+  /// FNV-1a of 64 bits, folded to 48: among a million addresses that wish for one name, two marks
+  /// agree once in five hundred runs, and then one item fails and no file is harmed.
+  private static func mark(of name: String, for address: WebAddress) -> String {
+    var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+    for byte in (name + address.redacted).utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
+    let digits = String((hash ^ (hash >> 48)) & 0xffff_ffff_ffff, radix: 16)
+    return String(repeating: "0", count: 12 - digits.count) + digits
+  }
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Where the items of a run come from: a list, standard input, an array, or a list without end.
+public protocol WorkSource: Sendable {
+  /// Waits for the next items and returns them as soon as there is one.
+  ///
+  /// Called by one task, one call after the other, and not again after nil or an error. When that
+  /// task is cancelled the call ends soon, with whatever it likes: what it returns is not begun.
+  ///
+  /// - Parameter count: The most items to return, at least 1.
+  /// - Returns: Between one and `count` items in the order of the list, or nil at its end.
+  /// - Throws: When the list cannot be read on. The run then begins nothing more, and ends.
+  mutating func next(upTo count: Int) async throws -> [WorkItem]?
+}
+
+/// One item of a list.
+public struct WorkItem: Sendable, Equatable {
+  /// The number of the item's physical line, from 1; 0 when it comes from no list.
+  public var line: Int
+
+  /// The item's address as the list wrote it, not yet checked.
+  public var address: String
+
+  /// What makes the item unusable whatever its address, such as a line that is no text.
+  public var flaw: DownloadFailure?
+
+  /// Describes one item.
+  public init(line: Int = 0, address: String, flaw: DownloadFailure? = nil) {
+    self.line = line
+    self.address = address
+    self.flaw = flaw
+  }
+}
+
+/// A list that is already in memory.
+public struct WorkList: WorkSource {
+  private var rest: ArraySlice<WorkItem>
+
+  /// Makes a source of addresses that come from no list.
+  public init(addresses: [String]) {
+    rest = addresses.map { WorkItem(address: $0) }[...]
+  }
+
+  /// The next items, or nil at the end of the list.
+  public mutating func next(upTo count: Int) -> [WorkItem]? {
+    guard !rest.isEmpty else { return nil }
+    defer { rest = rest.dropFirst(count) }
+    return Array(rest.prefix(count))
+  }
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CCurl
+
+/// How a loop waits for its sockets and lets libcurl work on them.
+///
+/// All methods but `makeBell` run on the loop's thread.
+protocol LoopDriver: AnyObject {
+  /// What ends a wait; may be called from any thread while the loop lives.
+  func makeBell() -> @Sendable () -> Void
+
+  /// Waits until a socket is ready, libcurl's own timer is due, the bell has rung, or the time is
+  /// over; without a time, for as long as it takes.
+  func wait(atMost limit: Duration?)
+
+  /// Sees to it that no new transfer is given a pooled connection that its server has closed, or in
+  /// which bytes are waiting that answer no request.
+  func dropUnfitConnections()
+
+  /// Lets libcurl do whatever can be done without waiting.
+  func perform()
+
+  /// Learns that libcurl has opened a socket for a connection.
+  func didOpen(_ socket: curl_socket_t)
+
+  /// Learns that libcurl is about to close a connection's socket.
+  func willClose(_ socket: curl_socket_t)
+}
+
+extension Duration {
+  /// For the system's calls: whole milliseconds, rounded up, so that nobody wakes too early.
+  var millisecondsRoundedUp: CInt {
+    let (seconds, attoseconds) = components
+    if self <= .zero { return 0 }
+    if seconds > 3600 { return 3_600_000 }
+    let perMillisecond: Int64 = 1_000_000_000_000_000
+    return CInt(seconds * 1000 + (attoseconds + perMillisecond - 1) / perMillisecond)
+  }
+}

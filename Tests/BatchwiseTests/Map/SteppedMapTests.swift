@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TestSupport
+import Testing
+
+@testable import Batchwise
+
+@Suite("A map, step by step", .timeLimit(.minutes(2)))
+struct SteppedMapTests {
+  @Test("returns every result in source order, or throws the one failure", arguments: 0..<8)
+  func resultsOrFailure(round: Int) throws {
+    for (index, world) in SmallWorld.every(upTo: 6).enumerated() {
+      let executor = SteppingExecutor(seed: UInt64(round * 10_000 + index))
+      let probe = InFlightProbe()
+      let (result, _) = try executor.run { () async throws(Boom) -> [Int] in
+        try await world.map { element async throws(Boom) in try await world.body(element, probe) }
+      }
+      #expect(result == world.expected, "\(world), seed \(executor.seed)")
+      #expect(probe.counts.inFlight == 0, "\(world), seed \(executor.seed)")
+      #expect(probe.peak <= world.limit, "\(world), seed \(executor.seed)")
+    }
+  }
+
+  @Test("does the same with next to no room between source and workers", arguments: 0..<8)
+  func tightRoom(round: Int) throws {
+    for (index, world) in SmallWorld.every(upTo: 6).enumerated() where world.source != .array {
+      let executor = SteppingExecutor(seed: UInt64(round * 10_000 + index))
+      let probe = InFlightProbe()
+      let (result, _) = try executor.run { () async throws(Boom) -> [Int] in
+        try await world.tightMap { element async throws(Boom) in
+          try await world.body(element, probe)
+        }
+      }
+      #expect(result == world.expected, "\(world), seed \(executor.seed)")
+      #expect(probe.counts.inFlight == 0, "\(world), seed \(executor.seed)")
+      #expect(probe.peak <= world.limit, "\(world), seed \(executor.seed)")
+    }
+  }
+
+  @Test("is never short when cancelled at any step", arguments: SmallWorld.Source.allCases)
+  func cancelledAtEveryStep(source: SmallWorld.Source) throws {
+    for world in SmallWorld.every(upTo: 4, limits: 1...4, failing: false)
+    where world.source == source {
+      for seed in 0..<4 as Range<UInt64> {
+        var step = 0
+        while try runCancelled(world, seed: seed, after: step) { step += 1 }
+      }
+    }
+  }
+
+  /// Whether there may be a later step to cancel after.
+  private func runCancelled(_ world: SmallWorld, seed: UInt64, after step: Int) throws -> Bool {
+    let executor = SteppingExecutor(seed: seed)
+    let probe = InFlightProbe()
+    let (result, steps) = try executor.run(cancellingAfter: step) {
+      if seed.isMultiple(of: 2) {
+        try await world.map { element in try await world.body(element, probe) }
+      } else {
+        try await world.tightMap { element in try await world.body(element, probe) }
+      }
+    }
+    switch result {
+    case .success(let outputs): #expect(outputs == world.doubled, "\(world), \(seed), \(step)")
+    case .failure(let error): #expect(error is CancellationError, "\(world), \(seed), \(step)")
+    }
+    #expect(probe.counts.inFlight == 0, "\(world), \(seed), \(step)")
+    return steps > step
+  }
+
+  @Test("whose body cannot throw runs every element though cancelled at any step")
+  func cancelledWithoutRoom() throws {
+    for world in SmallWorld.every(upTo: 3, limits: 1...3, failing: false) {
+      for seed in 0..<4 as Range<UInt64> {
+        var step = 0
+        var steps = 1
+        while step < steps {
+          let executor = SteppingExecutor(seed: seed)
+          let result: Result<[Int], Never>
+          (result, steps) = try executor.run(cancellingAfter: step) {
+            await world.tightMap { element in
+              await Task.yield()
+              return element * 2
+            }
+          }
+          #expect(result == .success(world.doubled), "\(world), seed \(seed), step \(step)")
+          step += 1
+        }
+      }
+    }
+  }
+}

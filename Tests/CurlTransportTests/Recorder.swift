@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import BatchwiseDownload
+import CurlTransport
+import Synchronization
+import Testing
+
+/// A handler that writes down what it is told, and minds the order in which it is told.
+final class Recorder: TransferHandler {
+  /// What a transfer has come to.
+  struct Answer: Sendable {
+    var head: ResponseHead?
+    var bytes: [UInt8] = []
+    var end: TransferEnd?
+
+    var body: String { String(decoding: bytes, as: UTF8.self) }
+  }
+
+  private struct State {
+    var answer = Answer()
+    var waiting: [CheckedContinuation<Answer, Never>] = []
+  }
+
+  private let state = Mutex(State())
+  private let decision: BodyDecision
+  private let onHead: @Sendable (Recorder) -> Void
+  private let onBody: @Sendable (Recorder) -> Bool
+  private let onFinish: @Sendable (Recorder, TransferEnd) -> Void
+
+  init(
+    decision: BodyDecision = .accept,
+    onHead: @escaping @Sendable (Recorder) -> Void = { _ in },
+    onBody: @escaping @Sendable (Recorder) -> Bool = { _ in true },
+    onFinish: @escaping @Sendable (Recorder, TransferEnd) -> Void = { _, _ in }
+  ) {
+    self.decision = decision
+    self.onHead = onHead
+    self.onBody = onBody
+    self.onFinish = onFinish
+  }
+
+  func receive(head: ResponseHead) -> BodyDecision {
+    state.withLock { state in
+      #expect(state.answer.head == nil, "the head came twice")
+      #expect(state.answer.end == nil, "the head came after the end")
+      state.answer.head = head
+    }
+    onHead(self)
+    return decision
+  }
+
+  func receive(body: UnsafeRawBufferPointer) -> Bool {
+    state.withLock { state in
+      #expect(state.answer.head != nil, "the body came before the head")
+      #expect(state.answer.end == nil, "the body came after the end")
+      #expect(!body.isEmpty, "an empty piece of a body came")
+      state.answer.bytes += body
+    }
+    return onBody(self)
+  }
+
+  func finish(_ end: TransferEnd) {
+    let (answer, waiting) = state.withLock { state in
+      #expect(state.answer.end == nil, "the end came twice")
+      state.answer.end = end
+      defer { state.waiting = [] }
+      return (state.answer, state.waiting)
+    }
+    onFinish(self, end)
+    for continuation in waiting { continuation.resume(returning: answer) }
+  }
+
+  /// What has been told so far.
+  var soFar: Answer { state.withLock { $0.answer } }
+
+  /// The whole answer, as soon as the transfer has ended.
+  var answer: Answer {
+    get async {
+      await withCheckedContinuation { continuation in
+        let answer = state.withLock { state -> Answer? in
+          if state.answer.end == nil { state.waiting.append(continuation) }
+          return state.answer.end == nil ? nil : state.answer
+        }
+        if let answer { continuation.resume(returning: answer) }
+      }
+    }
+  }
+}
+
+extension CurlTransport {
+  /// Fetches one address and returns what its handler was told.
+  func fetch(
+    _ url: String, timeouts: TransferTimeouts = TransferTimeouts(),
+    recorder: Recorder = Recorder()
+  ) async -> Recorder.Answer {
+    start([Transfer(url: url, timeouts: timeouts, handler: recorder)])
+    return await recorder.answer
+  }
+}
+
+extension TransferEnd {
+  /// The reason of a failure; nothing if it is none.
+  var reason: DownloadFailure.Reason? {
+    if case .failed(let failure) = self { failure.reason } else { nil }
+  }
+}

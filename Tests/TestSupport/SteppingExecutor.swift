@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+
+/// Runs tasks one step at a time, in an order that a seed decides.
+///
+/// A step is what a task does between two suspensions. Since only one runs at once, and the next is
+/// picked by a seeded generator, a seed is an interleaving: it finds a mistake again, and thousands
+/// of seeds walk through thousands of schedules. When nothing is left to step and there is no
+/// result, somebody waits for ever: a deadlock, found without a clock.
+///
+/// The code under test must stay on this executor: child tasks and resumed continuations do, a bare
+/// `Task {}` does not.
+public final class SteppingExecutor: TaskExecutor {
+  private struct State {
+    var jobs: [UnownedJob] = []
+    var generator: SeededGenerator
+  }
+
+  private let state: Mutex<State>
+
+  /// The seed that decides the order.
+  public let seed: UInt64
+
+  /// Creates an executor whose order is decided by a seed.
+  public init(seed: UInt64) {
+    self.seed = seed
+    state = Mutex(State(generator: SeededGenerator(seed: seed)))
+  }
+
+  /// Takes in a job, without running it.
+  public func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    state.withLock { $0.jobs.append(job) }
+  }
+
+  /// Runs one of the waiting jobs until it suspends; false if there is none.
+  public func step() -> Bool {
+    let job = state.withLock { state -> UnownedJob? in
+      guard !state.jobs.isEmpty else { return nil }
+      let index = Int.random(in: state.jobs.indices, using: &state.generator)
+      state.jobs.swapAt(index, state.jobs.count - 1)
+      return state.jobs.removeLast()
+    }
+    guard let job else { return false }
+    unsafe job.runSynchronously(on: asUnownedTaskExecutor())
+    return true
+  }
+
+  /// Starts an operation, takes every step of it, and returns how it ended.
+  ///
+  /// - Parameters:
+  ///   - cancellingAfter: The number of steps after which the operation's task is cancelled; nil
+  ///     for never.
+  ///   - operation: What to run; its task prefers this executor.
+  /// - Returns: What the operation returned or threw, and the number of steps it took.
+  /// - Throws: `Deadlock` if nothing is left to step and the operation has not ended.
+  public func run<Success: Sendable, Failure: Error>(
+    cancellingAfter stepOfCancellation: Int? = nil,
+    _ operation: @escaping @Sendable () async throws(Failure) -> Success
+  ) throws(Deadlock) -> (result: Result<Success, Failure>, steps: Int) {
+    let end = Ending<Success, Failure>()
+    let task = Task(executorPreference: self) {
+      let result: Result<Success, Failure>
+      do throws(Failure) {
+        result = .success(try await operation())
+      } catch {
+        result = .failure(error)
+      }
+      end.result.withLock { $0 = result }
+    }
+    var steps = 0
+    if stepOfCancellation == 0 { task.cancel() }
+    while step() {
+      steps += 1
+      if steps == stepOfCancellation { task.cancel() }
+    }
+    guard let result = end.result.withLock({ $0 }) else {
+      throw Deadlock(seed: seed, steps: steps)
+    }
+    return (result, steps)
+  }
+
+  private final class Ending<Success: Sendable, Failure: Error>: Sendable {
+    let result = Mutex<Result<Success, Failure>?>(nil)
+  }
+
+  /// Nothing was left to step, and the operation had not ended.
+  public struct Deadlock: Error, CustomStringConvertible {
+    /// The seed that finds it again.
+    public let seed: UInt64
+    /// How many steps were taken.
+    public let steps: Int
+
+    /// The seed and the number of steps.
+    public var description: String { "deadlock after \(steps) steps, with seed \(seed)" }
+  }
+}
