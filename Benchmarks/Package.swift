@@ -9,7 +9,8 @@ let package = Package(
   dependencies: [.package(name: "batchwise", path: "..")],
   targets: [
     .executableTarget(
-      name: "core", dependencies: [.product(name: "Batchwise", package: "batchwise")])
+      name: "core", dependencies: [.product(name: "Batchwise", package: "batchwise")]),
+    .executableTarget(name: "urlsession"),
   ],
   swiftLanguageModes: [.v6]
 )

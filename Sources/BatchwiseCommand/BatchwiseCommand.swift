@@ -15,74 +15,78 @@ let batchwiseVersion = "0.1.0"
 public enum BatchwiseCommand {
   /// Runs the command that was typed, and ends the process with its status.
   public static func main() async -> Never {
-    let status = await run(Array(CommandLine.arguments.dropFirst()))
-    exit(status.rawValue)
+    prepareProcess()
+    exit(await run(typedArguments).rawValue)
   }
 
   /// Runs the command, given what was typed after its name.
-  static func run(_ arguments: [String]) async -> ExitStatus {
-    let rest = Array(arguments.dropFirst())
-    do {
-      switch arguments.first {
-      case "fetch": return try await fetch(rest)
-      case "demo": return try await demo(rest)
-      case "help": return try help(rest.first)
-      case "--help", "-h": return try help(nil)
-      case "--version": return say("batchwise \(batchwiseVersion)\n")
-      case nil:
-        OutputStream.standardError.write(overview)
-        return .usage
-      case let word?:
-        throw UsageError("\(word): there is no such command; batchwise help lists them")
-      }
-    } catch let error as UsageError {
-      OutputStream.standardError.write("batchwise: \(error.message)\n")
-      return .usage
-    } catch let refusal as Refusal {
-      OutputStream.standardError.write("batchwise: \(refusal.message)\n")
-      return refusal.status
+  static func run(_ arguments: () throws(Refusal) -> [String]) async -> ExitStatus {
+    do throws(Refusal) {
+      return try await run(arguments())
     } catch {
-      preconditionFailure("Every error of a command is a usage error or a refusal: \(error)")
+      OutputStream.standardError.write("batchwise: \(error.message)\n")
+      return error.status
     }
   }
 
-  private static func fetch(_ arguments: [String]) async throws -> ExitStatus {
+  private static func run(_ arguments: [String]) async throws(Refusal) -> ExitStatus {
+    let rest = Array(arguments.dropFirst())
+    switch arguments.first {
+    case "fetch": return try await fetch(rest)
+    case "demo": return try await demo(rest)
+    case "help": return try help(rest.first)
+    case "--help", "-h": return try help(nil)
+    case "--version": return try say("batchwise \(batchwiseVersion)\n")
+    case nil:
+      OutputStream.standardError.write(overview)
+      return .usage
+    case let word?: throw unknown(word)
+    }
+  }
+
+  private static func fetch(_ arguments: [String]) async throws(Refusal) -> ExitStatus {
     var options = FetchOptions()
-    options.urls = try parseArguments(arguments, FetchOptions.table, into: &options)
+    options.add(operands: try parseArguments(arguments, FetchOptions.table, into: &options))
     if let answer = try answered(options, "fetch") { return answer }
     return try await Fetch(options: options).run()
   }
 
-  private static func demo(_ arguments: [String]) async throws -> ExitStatus {
+  private static func demo(_ arguments: [String]) async throws(Refusal) -> ExitStatus {
     var options = FetchOptions.demo
     let operands = try parseArguments(arguments, FetchOptions.demoTable, into: &options)
-    if let word = operands.first {
-      throw UsageError("\(word): batchwise demo takes options only; its pictures are its own")
-    }
     if let answer = try answered(options, "demo") { return answer }
+    if let word = operands.first {
+      throw Refusal(.usage, word, "batchwise demo takes options only; its pictures are its own")
+    }
     return try await Demo(options: options).run()
   }
 
-  /// Answers `--help` and `--version`, which go before everything else.
-  private static func answered(_ options: FetchOptions, _ command: String) throws -> ExitStatus? {
+  /// Answers `--help` and `--version`, which go before everything that can be done.
+  private static func answered(
+    _ options: FetchOptions, _ command: String
+  ) throws(Refusal) -> ExitStatus? {
     if options.wantsHelp { return try help(command) }
-    if options.wantsVersion { return say("batchwise \(batchwiseVersion)\n") }
+    if options.wantsVersion { return try say("batchwise \(batchwiseVersion)\n") }
     return nil
   }
 
-  private static func help(_ command: String?) throws -> ExitStatus {
+  private static func help(_ command: String?) throws(Refusal) -> ExitStatus {
     switch command {
-    case nil: say(overview)
-    case "fetch": say(helpText("fetch [OPTIONS] [URL ...]", fetchSummary, FetchOptions.table))
-    case "demo": say(helpText("demo [OPTIONS]", demoSummary, FetchOptions.demoTable))
-    case let word?:
-      throw UsageError("\(word): there is no such command; batchwise help lists them")
+    case nil: try say(overview)
+    case "fetch": try say(helpText("fetch [OPTIONS] [URL ...]", fetchSummary, FetchOptions.table))
+    case "demo": try say(helpText("demo [OPTIONS]", demoSummary, FetchOptions.demoTable))
+    case let word?: throw unknown(word)
     }
   }
 
-  @discardableResult
-  private static func say(_ text: String) -> ExitStatus {
-    OutputStream.standardOutput.write(text)
+  private static func unknown(_ command: String) -> Refusal {
+    Refusal(.usage, command, "there is no such command; batchwise help lists them")
+  }
+
+  private static func say(_ text: String) throws(Refusal) -> ExitStatus {
+    if let failure = OutputStream.standardOutput.write(text) {
+      throw Refusal(.inputOutput, "standard output", "\(failure)")
+    }
     return .success
   }
 }

@@ -11,8 +11,8 @@ struct SocketInterestTests {
   @Test("in a connection survives the end of a transfer")
   func connection() {
     var interest = SocketInterest()
-    interest.open(7)
-    #expect(interest.want(output, of: 7) == .add(output))
+    #expect(interest.open(7, watching: input) == .add(input))
+    #expect(interest.want(output, of: 7) == .modify(output))
     #expect(interest.want(input, of: 7) == .modify(input))
     #expect(interest.want(0, of: 7) == nil)
     #expect(interest.wanted(of: 7) == 0)
@@ -32,7 +32,7 @@ struct SocketInterestTests {
   @Test("forgets a connection that was closed")
   func closing() {
     var interest = SocketInterest()
-    interest.open(7)
+    _ = interest.open(7, watching: input)
     _ = interest.want(input, of: 7)
     interest.close(7)
     #expect(!interest.isConnection(7))
@@ -43,7 +43,7 @@ struct SocketInterestTests {
   @Test("in an idle connection that will not be silent can be given up")
   func givingUp() {
     var interest = SocketInterest()
-    interest.open(7)
+    _ = interest.open(7, watching: input)
     _ = interest.want(input, of: 7)
     _ = interest.want(0, of: 7)
     #expect(interest.stopWatching(7) == .remove)
@@ -54,7 +54,7 @@ struct SocketInterestTests {
   @Test("starts again after a descriptor was led elsewhere")
   func replacing() {
     var interest = SocketInterest()
-    interest.open(7)
+    _ = interest.open(7, watching: input)
     _ = interest.want(input, of: 7)
     interest.replace(7)
     #expect(interest.isConnection(7))

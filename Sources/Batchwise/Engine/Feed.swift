@@ -39,13 +39,13 @@ import Synchronization
     if canWake.load(ordering: .sequentiallyConsistent)
       || canHire.load(ordering: .sequentiallyConsistent)
     {
-      wake { $0.summon() }
+      wakeAll { $0.summon() }
     }
   }
 
   /// Notes that the source has ended.
   @usableFromInline func finish() {
-    for waiter in tell({ $0.finish() }) { waiter.resume() }
+    wakeAll { $0.finish() }
   }
 
   /// How many elements have been appended.
@@ -68,12 +68,14 @@ import Synchronization
 
   /// Sees to it that others hear of a claim; called before the element's body runs.
   @usableFromInline func noteClaim(_ index: Int, of block: BlockNumbers) {
-    if index == block.capacity - 1 { tell { $0.dropBlock() } }
+    let isLast = index == block.capacity - 1
+    if isLast { tell { $0.dropBlock() } }
     if block.offset + index >= roomOffset.load(ordering: .sequentiallyConsistent) {
       wake { $0.noteClaim() }
     }
-    if canWake.load(ordering: .sequentiallyConsistent), block.unclaimed > 0 {
-      wake { $0.summon() }
+    // Behind the last element of a block there may be another block.
+    if canWake.load(ordering: .sequentiallyConsistent), isLast || block.unclaimed > 0 {
+      wakeAll { $0.summon() }
     }
   }
 
@@ -118,6 +120,10 @@ import Synchronization
 
   private func wake(_ event: (inout State) -> Waiter?) {
     tell(event)?.resume()
+  }
+
+  private func wakeAll(_ event: (inout State) -> [Waiter]) {
+    for waiter in tell(event) { waiter.resume() }
   }
 
   private func tell<Answer: Sendable>(_ event: (inout State) -> Answer) -> Answer {

@@ -23,9 +23,10 @@
 
   /// For outcomes that are read: at most `limit + readAhead` elements are held, in flight or unread.
   static func results(limit: Int, readAhead: Int?) -> FeedLimits {
+    let limit = checked(limit)
     let readAhead = readAhead ?? limit
     guard readAhead >= 0 else { fatalError("readAhead must not be negative, but is \(readAhead)") }
-    let (sum, overflow) = checked(limit).addingReportingOverflow(readAhead)
+    let (sum, overflow) = limit.addingReportingOverflow(readAhead)
     return FeedLimits(
       inFlight: limit, backlog: min(limit, 128)...128, window: overflow ? .max : sum)
   }

@@ -101,13 +101,15 @@ struct FeedState<Waiter> {
   }
 
   /// Sees to it that ready elements find workers, and returns who is to be woken.
-  mutating func summon() -> Waiter? {
-    guard !isEnded, unclaimed > 0 else { return nil }
+  mutating func summon() -> [Waiter] {
+    guard !isEnded, unclaimed > 0 else { return [] }
+    var wakes: [Waiter] = []
     if woken == 0, let worker = parkedWorkers.popLast() {
       woken += 1
-      return worker
+      wakes.append(worker)
     }
-    return isHiring ? parkedOwner.take() : nil
+    if isHiring, let owner = parkedOwner.take() { wakes.append(owner) }
+    return wakes
   }
 
   /// Notes that the source has ended, and returns who is to be woken.

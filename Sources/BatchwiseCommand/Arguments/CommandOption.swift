@@ -13,11 +13,11 @@ struct CommandOption<Settings>: Sendable {
   /// What the option does, as one line.
   let summary: String
   /// Puts the option's argument, or an empty text, into the settings.
-  let apply: @Sendable (inout Settings, String) throws(UsageError) -> Void
+  let apply: @Sendable (inout Settings, String) throws(Refusal) -> Void
 
   init(
     _ letter: Character? = nil, _ name: String, _ argument: String? = nil, _ summary: String,
-    apply: @escaping @Sendable (inout Settings, String) throws(UsageError) -> Void
+    apply: @escaping @Sendable (inout Settings, String) throws(Refusal) -> Void
   ) {
     self.letter = letter
     self.name = name
@@ -25,13 +25,6 @@ struct CommandOption<Settings>: Sendable {
     self.summary = summary
     self.apply = apply
   }
-}
-
-/// Something wrong with what was typed: one line that names the value and what would be right.
-struct UsageError: Error, Equatable {
-  let message: String
-
-  init(_ message: String) { self.message = message }
 }
 
 extension CommandOption {
@@ -43,9 +36,17 @@ extension CommandOption {
 }
 
 /// A number of things at once, from an option's argument.
-func positiveNumber(_ text: String, of option: String) throws(UsageError) -> Int {
-  guard let number = Int(text), number >= 1 else {
-    throw UsageError("\(option) \(text): give a whole number of at least 1")
+func positiveNumber(_ text: String, of option: String) throws(Refusal) -> Int {
+  guard let number = Int(text), (1...1_000_000).contains(number) else {
+    throw Refusal(.usage, of: option, text, "give a whole number from 1 to 1000000")
   }
   return number
+}
+
+/// The path of a folder or a file, from an option's argument.
+func path(_ text: String, of option: String) throws(Refusal) -> String {
+  guard !text.isEmpty else {
+    throw Refusal(.usage, of: option, text, "give a path; this one is empty")
+  }
+  return text
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 let fetchSummary = "Downloads every URL of a list, at most N at once."
-let demoSummary = "The same on 20 pictures from a small origin inside the program: no network needed."
+let demoSummary =
+  "The same on 20 pictures from a small origin inside the program: no network needed."
 
 /// What `batchwise` says of itself.
 let overview = """

@@ -18,8 +18,8 @@ internal import Synchronization
 /// long as it is unambiguous.
 func parseArguments<Settings>(
   _ arguments: [String], _ options: [CommandOption<Settings>], into settings: inout Settings
-) throws(UsageError) -> [String] {
-  let (found, operands) = try getoptLock.withLock { _ throws(UsageError) in
+) throws(Refusal) -> [String] {
+  let (found, operands) = try getoptLock.withLock { _ throws(Refusal) in
     try splitArguments(arguments, options)
   }
   for (option, value) in found { try option.apply(&settings, value) }
@@ -34,7 +34,7 @@ private let firstValue: Int32 = 1000
 
 private func splitArguments<Settings>(
   _ arguments: [String], _ options: [CommandOption<Settings>]
-) throws(UsageError) -> (found: [(CommandOption<Settings>, String)], operands: [String]) {
+) throws(Refusal) -> (found: [(CommandOption<Settings>, String)], operands: [String]) {
   let names = options.map { strdup($0.name) }
   var words: [UnsafeMutablePointer<CChar>?] = (["batchwise"] + arguments).map { strdup($0) }
   defer { for text in names + words { free(text) } }
@@ -62,17 +62,28 @@ private func splitArguments<Settings>(
       found.append((options[match], argument))
       continue
     }
-    let word = words[Int(batchwise_getopt_index()) - 1].map { String(cString: $0) } ?? ""
-    // A refused letter may stand among others, as in -qx.
-    let letter = UInt8(exactly: batchwise_getopt_refused()).flatMap { $0 == 0 ? nil : $0 }
-    let typed = word.hasPrefix("--") ? word : letter.map { "-\(UnicodeScalar($0))" } ?? word
-    throw UsageError(
+    let typed = refused(among: words)
+    let isKnown = options.indices.contains(Int(batchwise_getopt_refused() - firstValue))
+    throw Refusal(
+      .usage, typed,
       value == Int32(UInt8(ascii: ":"))
-        ? "\(typed): this option needs an argument"
-        : "\(typed): there is no such option; --help lists them")
+        ? "this option needs an argument"
+        : isKnown
+          ? "this option takes no argument" : "there is no such option; --help lists them")
   }
   let operands = words[Int(batchwise_getopt_index())..<Int(count)]
   return (found, operands.compactMap { $0.map { String(cString: $0) } })
+}
+
+/// The option that `getopt_long` has just refused, as it was typed.
+private func refused(among words: [UnsafeMutablePointer<CChar>?]) -> String {
+  let index = Int(batchwise_getopt_index())
+  let letter = batchwise_getopt_refused()
+  // A letter may stand among others, as in -qx.
+  if (1...127).contains(letter) { return "-\(UnicodeScalar(UInt8(letter)))" }
+  // Behind the first byte of a letter outside ASCII, the word has not been read to its end.
+  let isLongName = letter == 0 || letter >= firstValue
+  return words[isLongName ? index - 1 : index].map { String(cString: $0) } ?? ""
 }
 
 extension CommandOption {

@@ -20,7 +20,7 @@ struct Demo {
     do throws(DemoOrigin.CannotServe) {
       origin = try DemoOrigin()
     } catch {
-      throw Refusal(.inputOutput, "the demo's origin cannot be started: \(error)")
+      throw Refusal(.inputOutput, "the demo's origin cannot be started", "\(error)")
     }
     defer { origin.stop() }
     var options = options
@@ -37,7 +37,7 @@ struct Demo {
       OutputStream.standardOutput.write(
         """
         The origin saw \(origin.requests) requests, and at most \(origin.peakInFlight) in flight at once.
-        The pictures are in \(options.output)
+        The pictures are in \(shown(options.output))
 
         """)
     }
@@ -57,9 +57,10 @@ struct Demo {
   }
 
   private func temporaryFolder() throws(Refusal) -> String {
-    var path = Array("\(environment("TMPDIR") ?? "/tmp")/batchwise-demo-XXXXXX".utf8CString)
+    let parent = environment("TMPDIR") ?? "/tmp"
+    var path = Array("\(parent)/batchwise-demo-XXXXXX".utf8CString)
     guard mkdtemp(&path) != nil else {
-      throw Refusal(.cannotCreate, "no temporary folder can be made: \(SystemError(errno))")
+      throw Refusal(.cannotCreate, parent, "no folder can be made here: \(SystemError(errno))")
     }
     return String(decoding: path.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
   }
@@ -78,7 +79,8 @@ extension FetchOptions {
   static let demoTable: [CommandOption<FetchOptions>] =
     [
       CommandOption("o", "output", "DIR", "where files go (default: a new temporary folder)") {
-        $0.output = $1
+        options, text throws(Refusal) in
+        options.output = try path(text, of: "--output")
       }
     ] + shared(limit: 3)
 }

@@ -12,46 +12,61 @@ internal import BatchwiseDownload
 
 /// Opening what a run needs, so that nothing is started unless all of it is there.
 extension Fetch {
-  /// The arguments, then the list.
-  func openList() throws(Refusal) -> some WorkSource {
-    var list: URLListReader?
+  /// The descriptor of the list, or nil if all there is are arguments.
+  func openList() throws(Refusal) -> Int32? {
     if let path = options.input, path != "-" {
-      list = URLListReader(descriptor: try openFile(path), closesDescriptor: true)
-    } else if options.input == "-" || options.urls.isEmpty {
-      guard isatty(0) == 0 else {
-        throw Refusal(
-          .usage, "there is no list: give URLs, -i FILE, or a list on standard input")
+      let file = open(path, O_RDONLY | O_CLOEXEC)
+      guard file >= 0 else { throw Refusal(.usage, of: "--input", path, "\(SystemError(errno))") }
+      guard !Self.isFolder(file) else {
+        throw Refusal(.usage, of: "--input", path, "this is a folder; give a file of URLs")
       }
-      list = URLListReader(descriptor: 0)
+      return file
     }
-    return ArgumentsThenList(arguments: WorkList(addresses: options.urls), list: list)
-  }
-
-  private func openFile(_ path: String) throws(Refusal) -> Int32 {
-    let file = open(path, O_RDONLY | O_CLOEXEC)
-    guard file >= 0 else { throw Refusal(.usage, "--input \(path): \(SystemError(errno))") }
-    var status = stat()
-    guard fstat(file, &status) == 0, status.st_mode & S_IFMT != S_IFDIR else {
-      close(file)
-      throw Refusal(.usage, "--input \(path): this is a folder; give a file of URLs")
+    guard options.input == "-" || options.urls.isEmpty else { return nil }
+    let flags = fcntl(0, F_GETFL)
+    guard flags >= 0, flags & O_ACCMODE != O_WRONLY, isatty(0) == 0 else {
+      throw Refusal(
+        .usage, "there is no list", "give URLs, -i FILE, or a list on standard input")
     }
-    return file
+    guard !Self.isFolder(0) else {
+      throw Refusal(.usage, "standard input", "this is a folder; give a list of URLs")
+    }
+    return 0
   }
 
   func openFolder() throws(Refusal) -> OutputFolder {
     do throws(OutputFolderError) {
       return try OutputFolder(path: options.output)
     } catch {
-      throw Refusal(.cannotCreate, "--output \(options.output): \(error.cause)")
+      throw Refusal(.cannotCreate, of: "--output", options.output, "\(error.cause)")
     }
   }
 
-  func openEvents() throws(Refusal) -> EventWriter? {
+  /// Opens the events file and empties it, unless it is the list: that would be lost, or be read
+  /// on and on for what is written at its end.
+  func openEvents(besides list: Int32?) throws(Refusal) -> EventWriter? {
     guard let path = options.events else { return nil }
-    if path == "-" { return EventWriter(to: .standardOutput) }
-    let file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o666)
-    guard file >= 0 else { throw Refusal(.cannotCreate, "--events \(path): \(SystemError(errno))") }
+    let file = path == "-" ? 1 : open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o666)
+    guard file >= 0 else {
+      throw Refusal(.cannotCreate, of: "--events", path, "\(SystemError(errno))")
+    }
+    if let list, Self.isSameFile(list, file) {
+      throw Refusal(.usage, of: "--events", path, "this is the list; give another file")
+    }
+    if path != "-" { _ = ftruncate(file, 0) }  // It fails where there is nothing to empty.
     return EventWriter(to: OutputStream(descriptor: file))
+  }
+
+  private static func isFolder(_ descriptor: Int32) -> Bool {
+    var status = stat()
+    return fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+  }
+
+  private static func isSameFile(_ one: Int32, _ other: Int32) -> Bool {
+    var (first, second) = (stat(), stat())
+    return fstat(one, &first) == 0 && fstat(other, &second) == 0
+      && first.st_mode & S_IFMT == S_IFREG
+      && (first.st_dev, first.st_ino) == (second.st_dev, second.st_ino)
   }
 
   /// The limit, lowered if the system allows too few open files for it.
@@ -72,14 +87,15 @@ extension Fetch {
     let most = max(1, (Int(clamping: files.rlim_cur) - 64) / 3)
     if options.limit > most, !options.isQuiet {
       OutputStream.standardError.write(
-        "batchwise: --limit \(options.limit): the system allows open files for \(most) only\n")
+        "batchwise: --limit \(options.limit): lowered to \(most), for this process may open only "
+          + "\(files.rlim_cur) files\n")
     }
     return min(options.limit, most)
   }
 }
 
 /// The addresses given as arguments, and then those of a list.
-private struct ArgumentsThenList: WorkSource {
+struct ArgumentsThenList: WorkSource {
   var arguments: WorkList
   var list: URLListReader?
 

@@ -2,7 +2,6 @@
 
 internal import BatchwiseDownload
 internal import CurlTransport
-internal import Dispatch
 
 #if canImport(Glibc)
   internal import Glibc
@@ -26,17 +25,18 @@ struct Fetch {
   /// - Throws: A refusal before anything was started, when the list, the folder or the events file
   ///   cannot be opened.
   func run() async throws(Refusal) -> ExitStatus {
-    let source = try openList()
+    let list = try openList()
+    let source = ArgumentsThenList(
+      arguments: WorkList(addresses: options.urls),
+      list: list.map { URLListReader(descriptor: $0, closesDescriptor: $0 != 0) })
     let folder = try openFolder()
-    let writer = try openEvents()
+    let writer = try openEvents(besides: list)
     let transport: CurlTransport
     do throws(CurlTransportError) {
       transport = try CurlTransport(userAgent: "batchwise/\(batchwiseVersion)")
     } catch {
-      throw Refusal(.inputOutput, error.description)
+      throw Refusal(.inputOutput, "no connection can be made", error.description)
     }
-    // Writing to a reader that has gone is an error to deal with, not the end of the process.
-    signal(SIGPIPE, SIG_IGN)
     let downloader = BatchDownloader(transport: transport, folder: folder, limit: limit())
     return await follow(downloader, of: source, writer)
   }
@@ -46,34 +46,47 @@ struct Fetch {
     _ downloader: BatchDownloader, of source: some WorkSource, _ writer: EventWriter?
   ) async -> ExitStatus {
     let display = Display(style)
-    let sink = FetchSink(display, writer, describe) { downloader.stop() }
-    let run = Task { await downloader.run(source, reportingTo: sink) }
-    let signals = InterruptSignals {
+    let (interrupts, interrupted) = AsyncStream<Void>.makeStream()
+    let interrupt: @Sendable () -> Void = {
       downloader.stop()
-      Task {
-        try? await Task.sleep(for: Self.grace)
-        run.cancel()
-      }
+      interrupted.yield()
     }
-    await writer?.write([.run(limit: downloader.status.limit, output: options.output)])
-    let watching = Task { await display.follow(downloader) }
+    let signals = await InterruptSignals(stop: interrupt)
+    let sink = FetchSink(display, writer, describe, stop: interrupt)
+    await sink.write([.run(limit: downloader.status.limit, output: options.output)])
+
+    let run = Task { await downloader.run(source, reportingTo: sink) }
+    let besides = [
+      Task { await display.follow(downloader) },
+      Task { await sink.mindReader() },
+      Task {
+        for await _ in interrupts {
+          try? await Task.sleep(for: Self.grace)
+          run.cancel()
+        }
+      },
+    ]
     let report = await run.value
-    watching.cancel()
-    await watching.value
-    await writer?.write([.summary(report)])
+    for task in besides {
+      task.cancel()
+      await task.value
+    }
+    await sink.write([.summary(report)])
 
     if !options.isQuiet || report.status.failed > 0 { display.write(sink.failures) }
     if !options.isQuiet { display.write(summaryText(report)) }
-    return status(of: report, signals.status, writer?.failure, display)
+    return status(of: report, signals.status, sink.writeError, display)
   }
 
   /// What the run came to, for the shell, with a word to the person where one is needed.
   private func status(
-    of report: DownloadReport, _ signal: ExitStatus?, _ writeError: Int32?, _ display: Display
+    of report: DownloadReport, _ signal: ExitStatus?, _ writeError: SystemError?,
+    _ display: Display
   ) -> ExitStatus {
     switch report.ending {
     case .diskFull:
-      display.write("batchwise: the disk is full; what is done is safe. Make room and run it again.\n")
+      display.write(
+        "batchwise: the disk is full; what is done is safe. Make room and run it again.\n")
       return .inputOutput
     case .listUnreadable(let cause):
       display.write("batchwise: the list cannot be read on: \(cause)\n")
@@ -82,8 +95,9 @@ struct Fetch {
     }
     if let signal { return signal }
     if let writeError {
-      if writeError == EPIPE { return .interrupted }
-      display.write("batchwise: the events cannot be written: \(SystemError(writeError))\n")
+      if writeError.code == EPIPE { return .interrupted }
+      let what = options.events.map { "--events \(shown($0))" } ?? "standard output"
+      display.write("batchwise: \(what): cannot be written: \(writeError)\n")
       return .inputOutput
     }
     return report.status.failed > 0 ? .someFailed : .success
@@ -94,18 +108,10 @@ struct Fetch {
     switch options.progress {
     case .never: return .none
     case .always: return .bar
-    case .auto: return OutputStream.standardError.isTerminal ? .bar : .lines
+    case .auto:
+      // Events on the same terminal would tear the bar.
+      let isShared = options.events == "-" && OutputStream.standardOutput.isTerminal
+      return OutputStream.standardError.isTerminal && !isShared ? .bar : .lines
     }
-  }
-}
-
-/// Why a run could not begin.
-struct Refusal: Error {
-  let status: ExitStatus
-  let message: String
-
-  init(_ status: ExitStatus, _ message: String) {
-    self.status = status
-    self.message = message
   }
 }

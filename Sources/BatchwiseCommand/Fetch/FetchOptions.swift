@@ -19,14 +19,21 @@ struct FetchOptions: Sendable {
     case auto, always, never
   }
 
+  /// Takes what was typed besides options: addresses, or `-` for a list on standard input.
+  mutating func add(operands: [String]) {
+    urls = operands.filter { $0 != "-" }
+    if urls.count < operands.count { input = input ?? "-" }
+  }
+
   /// Every option of `fetch`.
   static let table: [CommandOption<FetchOptions>] =
     [
       CommandOption(
         "i", "input", "FILE", "the list, one URL a line; - or no list at all is standard input"
-      ) { $0.input = $1 },
+      ) { options, text throws(Refusal) in options.input = try path(text, of: "--input") },
       CommandOption("o", "output", "DIR", "where files go; made if missing (default: .)") {
-        $0.output = $1
+        options, text throws(Refusal) in
+        options.output = try path(text, of: "--output")
       },
     ] + shared(limit: 8)
 
@@ -34,18 +41,18 @@ struct FetchOptions: Sendable {
   static func shared(limit: Int) -> [CommandOption<FetchOptions>] {
     [
       CommandOption("n", "limit", "N", "at most N in flight (default: \(limit))") {
-        options, text throws(UsageError) in
+        options, text throws(Refusal) in
         options.limit = try positiveNumber(text, of: "--limit")
       },
       CommandOption(
         nil, "events", "FILE|-", "write what happens as lines of JSON; - is standard output"
-      ) { $0.events = $1 },
+      ) { options, text throws(Refusal) in options.events = try path(text, of: "--events") },
       CommandOption(
         nil, "progress", "auto|always|never",
         "a bar on a terminal and plain lines elsewhere, always a bar, or nothing (default: auto)"
-      ) { options, text throws(UsageError) in
+      ) { options, text throws(Refusal) in
         guard let progress = Progress(rawValue: text) else {
-          throw UsageError("--progress \(text): give auto, always or never")
+          throw Refusal(.usage, of: "--progress", text, "give auto, always or never")
         }
         options.progress = progress
       },

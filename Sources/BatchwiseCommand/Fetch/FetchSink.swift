@@ -3,6 +3,14 @@
 internal import BatchwiseDownload
 internal import Synchronization
 
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Darwin)
+  internal import Darwin
+#endif
+
 /// Where the events of a run go: the events file, the lines on standard output, and the failures
 /// that the summary names.
 final class FetchSink: EventSink {
@@ -11,9 +19,10 @@ final class FetchSink: EventSink {
   private let describe: (@Sendable (DownloadEvent) -> String?)?
   private let stop: @Sendable () -> Void
   private let groups = Mutex(FailureGroups())
+  private let lost = Mutex<SystemError?>(nil)
 
-  /// - Parameter stop: Called when events can no longer be written, so that nothing more should be
-  ///   done that nobody would hear of.
+  /// Makes a sink that calls `stop` when what happens can no longer be told, for nothing more should
+  /// be done that nobody would hear of.
   init(
     _ display: Display, _ writer: EventWriter?,
     _ describe: (@Sendable (DownloadEvent) -> String?)?, stop: @escaping @Sendable () -> Void
@@ -27,6 +36,9 @@ final class FetchSink: EventSink {
   /// The failures, grouped by reason, as lines of text.
   var failures: String { groups.withLock { $0.text } }
 
+  /// Why the events, or the lines on standard output, could not be written, or nil.
+  var writeError: SystemError? { lost.withLock { $0 } }
+
   func receive(_ events: [DownloadEvent]) async {
     groups.withLock { groups in
       for event in events {
@@ -35,11 +47,28 @@ final class FetchSink: EventSink {
     }
     if let describe {
       let text = events.compactMap(describe).map { $0 + "\n" }.joined()
-      if !text.isEmpty { display.write(text, to: .standardOutput) }
+      note(display.write(text, to: .standardOutput))
     }
-    if let writer {
-      await writer.write(events.map(EventLine.init))
-      if writer.failure != nil { stop() }
+    await write(events.map(EventLine.init))
+  }
+
+  /// Writes lines of the events file, if there is one.
+  func write(_ lines: [EventLine]) async {
+    if let writer { note(await writer.write(lines)) }
+  }
+
+  /// Looks once a second whether the reader is still there, who may go while nothing happens.
+  func mindReader() async {
+    guard let stream = describe == nil ? writer?.stream : .standardOutput else { return }
+    while !stream.hasLostReader {
+      guard (try? await Task.sleep(for: .seconds(1))) != nil else { return }
     }
+    note(SystemError(EPIPE))
+  }
+
+  private func note(_ failure: SystemError?) {
+    guard let failure else { return }
+    lost.withLock { $0 = $0 ?? failure }
+    stop()
   }
 }

@@ -19,12 +19,13 @@ final class InterruptSignals {
   /// The status that tells the shell of the first signal, or nil if there was none.
   var status: ExitStatus? { first.status.withLock { $0 } }
 
-  /// Calls `stop` on the first signal. On the second the process ends at once.
-  init(stop: @escaping @Sendable () -> Void) {
+  /// Calls `stop` on the first signal, and ends the process at once on the second.
+  ///
+  /// Returns when it hears every signal to come. Until then a signal still does what it always does,
+  /// and ends the process; in between there is no moment in which one would be lost.
+  init(stop: @escaping @Sendable () -> Void) async {
     sources = [(SIGINT, ExitStatus.interrupted), (SIGTERM, .terminated)].map { [first] entry in
       let (number, status) = entry
-      // Without this the default action would end the process before the source hears of it.
-      signal(number, SIG_IGN)
       let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
       source.setEventHandler {
         let isFirst = first.status.withLock { received in
@@ -33,8 +34,19 @@ final class InterruptSignals {
         }
         if isFirst { stop() } else { _exit(status.rawValue) }
       }
-      source.resume()
       return source
+    }
+    for source in sources {
+      await withCheckedContinuation { continuation in
+        source.setRegistrationHandler {
+          // Elsewhere Dispatch itself replaces what a signal does; ignoring it there would lose it.
+          #if canImport(Darwin)
+            signal(Int32(source.handle), SIG_IGN)
+          #endif
+          continuation.resume()
+        }
+        source.resume()
+      }
     }
   }
 

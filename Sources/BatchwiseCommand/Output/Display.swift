@@ -44,11 +44,15 @@ final class Display: Sendable {
   }
 
   /// Writes lines of text, on another stream if so told, without tearing the bar.
-  func write(_ text: String, to other: OutputStream? = nil) {
+  ///
+  /// - Returns: What kept it from writing them all, or nil.
+  @discardableResult
+  func write(_ text: String, to other: OutputStream? = nil) -> SystemError? {
     isDrawn.withLock { isDrawn in
+      guard !text.isEmpty else { return nil }
       if isDrawn { stream.write("\r\u{1b}[K") }
       isDrawn = false
-      (other ?? stream).write(text)
+      return (other ?? stream).write(text)
     }
   }
 }

@@ -6,23 +6,21 @@ internal import Synchronization
 
 /// Writes a run's events as lines of JSON, waiting for a slow reader without blocking a task.
 final class EventWriter: Sendable {
-  private let stream: OutputStream
+  let stream: OutputStream
   private let queue = DispatchQueue(label: "batchwise.events")
-  private let error = Mutex<Int32?>(nil)
+  private let failure = Mutex<SystemError?>(nil)
 
   init(to stream: OutputStream) { self.stream = stream }
 
-  /// The error number of the first write that failed, or nil. Nothing is written after it.
-  var failure: Int32? { error.withLock { $0 } }
-
   /// Writes the lines, and returns when the reader has taken them.
-  func write(_ lines: [EventLine]) async {
-    guard failure == nil else { return }
+  ///
+  /// - Returns: Why the first write failed that did, or nil. Nothing is written after it.
+  func write(_ lines: [EventLine]) async -> SystemError? {
     await withCheckedContinuation { continuation in
       queue.async { [self] in
-        let failure = stream.write(EventLine.encoded(lines))
-        error.withLock { $0 = failure }
-        continuation.resume()
+        let failure = failure.withLock { $0 } ?? stream.write(EventLine.encoded(lines))
+        self.failure.withLock { $0 = failure }
+        continuation.resume(returning: failure)
       }
     }
   }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import BatchwiseDownload
+
 #if canImport(Glibc)
   internal import Glibc
 #elseif canImport(Musl)
@@ -27,11 +29,17 @@ struct OutputStream: Sendable {
     return isKnown ? Int(size.ws_col) : 80
   }
 
+  /// Whether it leads to a reader that has gone, so that writing on would be of no use.
+  var hasLostReader: Bool {
+    var state = pollfd(fd: descriptor, events: 0, revents: 0)
+    return poll(&state, 1, 0) > 0 && state.revents & Int16(POLLERR | POLLHUP) != 0
+  }
+
   /// Writes all bytes, waiting for a slow reader.
   ///
-  /// - Returns: The error number that kept it from writing them all, or nil.
+  /// - Returns: What kept it from writing them all, or nil.
   @discardableResult
-  func write(_ bytes: [UInt8]) -> Int32? {
+  func write(_ bytes: [UInt8]) -> SystemError? {
     bytes.withUnsafeBytes { bytes in
       var rest = bytes[...]
       while !rest.isEmpty {
@@ -43,15 +51,16 @@ struct OutputStream: Sendable {
           var wait = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
           poll(&wait, 1, -1)
         } else if errno != EINTR {
-          return errno
+          return SystemError(errno)
         }
       }
       return nil
     }
   }
 
-  /// Writes a text.
-  func write(_ text: String) { write(Array(text.utf8)) }
+  /// Writes a text in the same way.
+  @discardableResult
+  func write(_ text: String) -> SystemError? { write(Array(text.utf8)) }
 
   private func writeSome(_ bytes: UnsafeRawBufferPointer) -> Int {
     #if canImport(Glibc)
@@ -64,5 +73,7 @@ struct OutputStream: Sendable {
   }
 }
 
-/// The value of an environment variable, or nil.
-func environment(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
+/// The value of an environment variable, or nil if it has none or an empty one.
+func environment(_ name: String) -> String? {
+  getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
+}

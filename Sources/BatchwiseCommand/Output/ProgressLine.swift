@@ -2,7 +2,7 @@
 
 internal import BatchwiseDownload
 
-/// What the display says about a run at one moment. Pure text, so that it can be tested.
+/// What the display says about a run at one moment, as pure text, so that it can be tested.
 struct ProgressLine {
   let status: DownloadStatus
   let elapsed: Duration

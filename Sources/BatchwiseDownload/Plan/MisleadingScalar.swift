@@ -3,7 +3,7 @@
 extension Unicode.Scalar {
   /// Whether a terminal, a page or a reader could take it for something else than a letter of a
   /// text: a control character, a line break, or one that turns the direction of writing.
-  var isMisleading: Bool {
+  package var isMisleading: Bool {
     switch self {
     case "\u{061C}", "\u{200E}", "\u{200F}", "\u{202A}"..."\u{202E}", "\u{2066}"..."\u{2069}":
       true

@@ -37,12 +37,13 @@ final class CurlLoop: @unchecked Sendable {
   private var running: [ObjectIdentifier: TransferSlot] = [:]
   private var spare: [TransferSlot] = []
   private var slotCount = 0
-  private var bufferSize = CurlLoop.bufferSizes.upperBound
+  private var longBuffer = CurlLoop.longBuffers.upperBound
   private var nextIdleCheck = ContinuousClock.now
 
-  /// What libcurl may read at once for each transfer, and for all of them together. The memory of a
-  /// buffer is touched only as far as it is filled, so small answers do not pay for large ones.
-  private static let bufferSizes = (16 * 1024)...(512 * 1024)
+  /// How large a buffer for long bodies may be.
+  private static let longBuffers = (16 * 1024)...(512 * 1024)
+
+  /// How large all of them may be together.
   private static let bufferBudget = 8 * 1024 * 1024
 
   /// How many connections may be kept besides one for each transfer in flight.
@@ -66,11 +67,12 @@ final class CurlLoop: @unchecked Sendable {
     inbox = Inbox(wake: driver.makeBell())
   }
 
-  /// Works until the inbox is closed. The body of the loop's thread.
+  /// Works until the inbox is closed: all that the loop's thread does.
   func run() {
-    useThreadForUTF8()
-    while round() {}
-    endEverything()
+    withUTF8 {
+      while round() {}
+      endEverything()
+    }
   }
 
   /// Takes a command from a handler that is being called by this loop.
@@ -96,6 +98,8 @@ extension CurlLoop {
     driver.perform()
     finishEnded()
     checkIdle()
+    if commands.isEmpty { return true }
+    driver.dropUnfitConnections()
     runCommands()
     driver.perform()
     finishEnded()
@@ -103,7 +107,6 @@ extension CurlLoop {
   }
 
   private func runCommands() {
-    if commands.isEmpty { return }
     let batch = commands
     commands = []
     for command in batch {
@@ -135,7 +138,7 @@ extension CurlLoop {
       return transfer.handler.finish(.failed(.outOfHandles(for: transfer.url)))
     }
     running[key] = slot
-    if let failure = slot.prepare(transfer, bufferSize: bufferSize) {
+    if let failure = slot.prepare(transfer, longBuffer: longBuffer) {
       release(slot, telling: .failed(failure))
     } else {
       add(slot)
@@ -179,9 +182,8 @@ extension CurlLoop {
       return nil
     }
     slotCount += 1
-    bufferSize = max(
-      Self.bufferSizes.lowerBound,
-      min(Self.bufferSizes.upperBound, Self.bufferBudget / slotCount))
+    longBuffer = max(
+      Self.longBuffers.lowerBound, min(Self.longBuffers.upperBound, Self.bufferBudget / slotCount))
     ccurl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, slotCount + Self.spareConnections)
     return slot
   }
@@ -269,8 +271,11 @@ private func closeSocket(_ loop: UnsafeMutableRawPointer?, _ socket: curl_socket
 extension CurlLoop {
   /// libcurl reads host names in the character set of the thread's locale, and a program's threads
   /// begin with one that knows ASCII alone.
-  private func useThreadForUTF8() {
-    guard let locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", nil) else { return }
-    uselocale(locale)
+  private func withUTF8(_ body: () -> Void) {
+    guard let locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", nil) else { return body() }
+    let previous = uselocale(locale)
+    body()
+    uselocale(previous)
+    freelocale(locale)
   }
 }

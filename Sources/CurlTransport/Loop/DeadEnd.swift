@@ -15,8 +15,8 @@ internal import CCurl
 ///
 /// A pooled connection must be silent. If it is not, the server has closed it, or has sent bytes
 /// that answer no request, and the next transfer would take those for its own answer. libcurl before
-/// 8.0 sees the first case alone. It cannot be told to drop a connection either; but it looks
-/// whether one is closed before it uses it, and through the dead end every connection is.
+/// 8.0 sees the first case alone. It cannot be told to drop a connection either; but before it uses
+/// one it looks whether that is closed, and seen through the dead end every connection is.
 struct DeadEnd: ~Copyable {
   private let socket: Descriptor
 

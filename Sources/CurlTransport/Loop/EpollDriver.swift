@@ -62,8 +62,22 @@
         let rest = (instant - .now).millisecondsRoundedUp
         timeout = timeout < 0 ? rest : min(timeout, rest)
       }
-      let count = epoll_wait(epoll.number, events.baseAddress, CInt(events.count), timeout)
-      readyCount = Int(max(0, count))
+      collectReady(timeout)
+    }
+
+    func dropUnfitConnections() {
+      collectReady(0)
+      let collected = readyCount
+      readyCount = 0
+      for index in 0..<collected {
+        let descriptor = events[index].data.fd
+        if interest.isConnection(descriptor) && interest.wanted(of: descriptor) == 0 {
+          handleIdle(descriptor)
+        } else {
+          events[readyCount] = events[index]
+          readyCount += 1
+        }
+      }
     }
 
     func perform() {
@@ -75,7 +89,10 @@
       }
     }
 
-    func didOpen(_ socket: curl_socket_t) { interest.open(socket) }
+    func didOpen(_ socket: curl_socket_t) {
+      // From now on, since an answer may be quick enough to come before libcurl waits for it.
+      tellKernel(interest.open(socket, watching: ccurl_epoll_in), of: socket)
+    }
 
     func willClose(_ socket: curl_socket_t) { interest.close(socket) }
   }
@@ -99,19 +116,20 @@
           | (mask & ccurl_epoll_out != 0 ? CURL_CSELECT_OUT : 0))
     }
 
-    /// A pooled connection is not silent. Whatever it is, it must not end every wait from now on.
+    /// Sees to a pooled connection that is not silent.
+    ///
+    /// Whatever it has to say, it must not end every wait from now on.
     private func handleIdle(_ descriptor: CInt) {
-      if !closeIfNotSilent(descriptor), let change = interest.stopWatching(descriptor) {
+      if interest.isConnection(descriptor), deadEnd.replace(ifNotSilent: descriptor) {
+        interest.replace(descriptor)
+      } else if let change = interest.stopWatching(descriptor) {
         tellKernel(change, of: descriptor)
       }
     }
 
-    private func closeIfNotSilent(_ descriptor: CInt) -> Bool {
-      guard interest.isConnection(descriptor), deadEnd.replace(ifNotSilent: descriptor) else {
-        return false
-      }
-      interest.replace(descriptor)
-      return true
+    private func collectReady(_ timeout: CInt) {
+      let count = epoll_wait(epoll.number, events.baseAddress, CInt(events.count), timeout)
+      readyCount = Int(max(0, count))
     }
 
     private func act(on socket: curl_socket_t, _ mask: CInt) {
@@ -132,8 +150,6 @@
       if let change = interest.want(events, of: descriptor) {
         tellKernel(change, of: descriptor)
       }
-      // The connection goes back to the pool. What the server sent after the answer is there now.
-      if events == 0 { _ = closeIfNotSilent(descriptor) }
     }
 
     /// libcurl says when it wants to be called, in milliseconds from now; never, if negative.

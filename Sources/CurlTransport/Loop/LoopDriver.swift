@@ -13,6 +13,10 @@ protocol LoopDriver: AnyObject {
   /// over; without a time, for as long as it takes.
   func wait(atMost limit: Duration?)
 
+  /// Sees to it that no new transfer is given a pooled connection that its server has closed, or in
+  /// which bytes are waiting that answer no request.
+  func dropUnfitConnections()
+
   /// Lets libcurl do whatever can be done without waiting.
   func perform()
 

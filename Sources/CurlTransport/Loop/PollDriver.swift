@@ -24,6 +24,9 @@ final class PollDriver: LoopDriver {
     curl_multi_poll(multi, nil, 0, timeout, nil)
   }
 
+  // libcurl looks by itself, and from version 8.0 on it sees both.
+  func dropUnfitConnections() {}
+
   func perform() {
     var running: CInt = 0
     curl_multi_perform(multi, &running)

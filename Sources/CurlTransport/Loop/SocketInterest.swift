@@ -31,9 +31,10 @@ package struct SocketInterest: Sendable {
   /// Knows no descriptor.
   package init() {}
 
-  /// Learns of a connection's new socket.
-  package mutating func open(_ descriptor: CInt) {
-    withEntry(descriptor) { $0 = Entry(isConnection: true) }
+  /// Learns of a connection's new socket, which the kernel watches from the beginning.
+  package mutating func open(_ descriptor: CInt, watching events: UInt32) -> Change {
+    withEntry(descriptor) { $0 = Entry(isConnection: true, watched: events) }
+    return .add(events)
   }
 
   /// Learns that a descriptor is gone, and with it what the kernel watched.

@@ -47,6 +47,9 @@ final class TransferSlot {
   /// A body that is not wanted is read past up to this length, so that its connection lives on.
   private static let discardedBytes: Int64 = 64 * 1024
 
+  private static let shortBuffer = 16 * 1024
+  private static let longBody: Int64 = 128 * 1024
+
   /// Makes a handle and sets what is the same for every transfer.
   init?(loop: CurlLoop, userAgent: String?, proxies: ProxySettings) {
     guard let easy = curl_easy_init() else { return nil }
@@ -90,7 +93,12 @@ extension TransferSlot {
   }
 
   /// Takes a transfer, or says why it cannot be made.
-  func prepare(_ transfer: Transfer, bufferSize: Int) -> DownloadFailure? {
+  ///
+  /// libcurl makes a buffer anew for each transfer, and a large one costs a small answer dearly. So
+  /// only a slot whose last body was long is given one: lists tend to be of a kind.
+  func prepare(_ transfer: Transfer, longBuffer: Int) -> DownloadFailure? {
+    let buffer = received > Self.longBody ? longBuffer : Self.shortBuffer
+    set(CURLOPT_BUFFERSIZE, to: buffer, keptIn: &bufferSize)
     handler = transfer.handler
     url = transfer.url
     idleTimeout = transfer.timeouts.idle.roundedUpToSeconds
@@ -108,7 +116,6 @@ extension TransferSlot {
       return DownloadFailure(.badURL, "The address of \(host) is neither http nor https.")
     }
     setProxy(for: scheme)
-    set(CURLOPT_BUFFERSIZE, to: bufferSize, keptIn: &self.bufferSize)
     let milliseconds = max(1, transfer.timeouts.connect.wholeMilliseconds)
     set(CURLOPT_CONNECTTIMEOUT_MS, to: milliseconds, keptIn: &connectTimeout)
     guard ccurl_set_string(easy, CURLOPT_URL, url) == CURLE_OK else {

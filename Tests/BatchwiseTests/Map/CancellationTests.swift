@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Batchwise
+import Synchronization
+import TestSupport
+import Testing
+
+@Suite("Cancelling the caller", .timeLimit(.minutes(1)))
+struct CancellationTests {
+  @Test("reaches every body in flight, starts nothing further, and awaits them")
+  func reachesAll() async {
+    for source in SmallWorld.Source.allCases {
+      let probe = InFlightProbe()
+      let cancelled = Atomic<Int>(0)
+      let never = Gate()
+      let task = Task {
+        try await SmallWorld(source: source, count: 100, limit: 20).map { element in
+          try await probe.body {
+            defer { if Task.isCancelled { cancelled.add(1, ordering: .relaxed) } }
+            try await never.passUnlessCancelled()
+            return element
+          }
+        }
+      }
+      await probe.waitUntilStarted(20)
+      task.cancel()
+      await #expect(throws: CancellationError.self) { _ = try await task.value }
+      #expect(cancelled.load(ordering: .relaxed) == 20, "\(source)")
+      #expect(probe.counts.started == 20 && probe.counts.inFlight == 0, "\(source)")
+    }
+  }
+
+  @Test("before the call lets nothing start, whichever the verb")
+  func alreadyCancelled() async {
+    for source in SmallWorld.Source.allCases {
+      let probe = InFlightProbe()
+      let world = SmallWorld(source: source, count: 100, limit: 3)
+      await cancelled {
+        await #expect(throws: CancellationError.self) {
+          _ = try await world.map { element in
+            try await probe.body {
+              try Task.checkCancellation()
+              return element
+            }
+          }
+        }
+        await #expect(throws: CancellationError.self) {
+          try await world.forEach { _ in
+            try await probe.body { try Task.checkCancellation() }
+          }
+        }
+      }
+      #expect(probe.counts.started == 0, "\(source)")
+    }
+  }
+
+  @Test("with no room for it in the error type, every element runs and sees it")
+  func noRoom() async {
+    for source in SmallWorld.Source.allCases {
+      let seen = Atomic<Int>(0)
+      let world = SmallWorld(source: source, count: 50, limit: 3)
+      await cancelled {
+        await world.forEach { _ in
+          if Task.isCancelled { seen.add(1, ordering: .relaxed) }
+        }
+        let outputs = try? await world.map { element throws(Boom) in element }
+        #expect(outputs == Array(0..<50))
+      }
+      #expect(seen.load(ordering: .relaxed) == 50, "\(source)")
+    }
+  }
+
+  @Test("does not hide a failure that came before it")
+  func failureFirst() async {
+    let probe = InFlightProbe()
+    let hasFailed = Gate()
+    let task = Task {
+      try await (0..<2).concurrentForEach(limit: 2) { element in
+        try await probe.body {
+          await probe.waitUntilStarted(2)
+          if element == 0 { throw Boom(offset: 0) }
+          // Cancelled by its sibling's failure; the caller is cancelled only then.
+          try? await Gate().passUnlessCancelled()
+          hasFailed.open()
+          throw CancellationError()
+        }
+      }
+    }
+    await hasFailed.pass()
+    task.cancel()
+    await #expect(throws: Boom(offset: 0)) { try await task.value }
+  }
+
+  @Test("is not reported when every element had already run")
+  func alreadyDone() async throws {
+    let started = InFlightProbe()
+    let gate = Gate()
+    let task = Task {
+      try await [1, 2].concurrentMap(limit: 2) { element in
+        await started.body { await gate.pass() }
+        // A body that does not care, and throws only in theory.
+        if element < 0 { throw Boom(offset: element) }
+        return element
+      }
+    }
+    await started.waitUntilStarted(2)
+    task.cancel()
+    gate.open()
+    #expect(try await task.value == [1, 2])
+  }
+
+  @Test("cancels a silent source")
+  func silentSource() async {
+    let probe = InFlightProbe()
+    let task = Task {
+      try await AsyncNumbers(count: 1, isSilentAtEnd: true).concurrentMap(limit: 2) { element in
+        try await probe.body {
+          try Task.checkCancellation()
+          return element
+        }
+      }
+    }
+    await probe.waitUntilStarted(1)
+    task.cancel()
+    await #expect(throws: CancellationError.self) { _ = try await task.value }
+  }
+
+  @Test("is never taken for the end of a source that answers it with its end")
+  func streamThatEnds() async {
+    for _ in 0..<300 {
+      let (stream, continuation) = AsyncStream.makeStream(of: Int.self)
+      let probe = InFlightProbe()
+      let task = Task {
+        try await stream.concurrentMap(limit: 2) { element in
+          try await probe.body {
+            if element < 0 { throw Boom(offset: element) }
+            return element
+          }
+        }
+      }
+      continuation.yield(1)
+      await probe.waitUntilStarted(1)
+      task.cancel()
+      await #expect(throws: CancellationError.self) { _ = try await task.value }
+    }
+  }
+
+  /// Runs the operation in a task that is cancelled from the start.
+  private func cancelled(_ operation: @escaping @Sendable () async -> Void) async {
+    await Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      await operation()
+    }.value
+  }
+}
