@@ -17,7 +17,10 @@ public final class TemporaryFolder: Sendable {
   deinit { try? FileManager.default.removeItem(atPath: path) }
 
   /// The names in the folder, hidden ones included, sorted.
-  public var names: [String] {
+  public var names: [String] { Self.names(in: path) }
+
+  /// The names in any folder, none if it is not there.
+  public static func names(in path: String) -> [String] {
     ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).sorted()
   }
 
