@@ -32,7 +32,7 @@ final class Feed: Sendable {
 
   /// Adds a block behind all others.
   @usableFromInline func add(_ block: BlockNumbers) {
-    tell { $0.add(block) }
+    _ = tell { $0.add(block) }
   }
 
   /// Sees to it that an element that has become ready finds a worker.
@@ -70,7 +70,7 @@ final class Feed: Sendable {
   /// Sees to it that others hear of a claim; called before the element's body runs.
   @usableFromInline func noteClaim(_ index: Int, of block: BlockNumbers) {
     let isLast = index == block.capacity - 1
-    if isLast { tell { $0.dropBlock() } }
+    if isLast { _ = tell { $0.dropBlock() } }
     if block.offset + index >= roomOffset.load(ordering: .sequentiallyConsistent) {
       wake { $0.noteClaim() }
     }

@@ -85,7 +85,7 @@ private struct FeedWorld {
     state = FeedState(limits)
     hints = state.hints
     lastBlock = BlockNumbers(offset: 0, capacity: limits.blockSize)
-    state.add(lastBlock)
+    _ = state.add(lastBlock)
     self.isSilent = isSilent
     firstEndless = isSilent ? Int.random(in: 0...count, using: &generator) : count
     self.generator = generator
@@ -152,7 +152,7 @@ private struct FeedWorld {
       if lastBlock.count == lastBlock.capacity {
         lastBlock = BlockNumbers(
           offset: lastBlock.offset + lastBlock.capacity, capacity: limits.blockSize)
-        state.add(lastBlock)
+        _ = state.add(lastBlock)
       }
       lastBlock.addReady()
       feeder = .looks(room - 1)
@@ -196,7 +196,7 @@ private struct FeedWorld {
         return
       }
       claimed.append(block.offset + index)
-      if index == block.capacity - 1 { state.dropBlock() }
+      if index == block.capacity - 1 { _ = state.dropBlock() }
       workers[worker] = .looksForRoom(block.offset + index)
     case .looksForRoom(let offset):
       if offset >= hints.roomOffset { wake(state.noteClaim().map { [$0] } ?? []) }

@@ -213,6 +213,37 @@ struct ResultsTests {
     #expect(offsets == Array(0..<20))
   }
 
+  @Test("carry the first reader's task-local values into every body")
+  func context() async {
+    await MapTests.Key.$name.withValue("reader") {
+      for await outcome in LazyNumbers(count: 20).concurrentResults(
+        limit: 3, { _ in MapTests.Key.name })
+      {
+        #expect(outcome.result.get() == "reader")
+      }
+    }
+  }
+
+  @Test("let go of elements, outcomes and the body when they are over or dropped")
+  func releasesEverything() async {
+    final class Thing: Sendable {}
+    for taken in [1, 30] {
+      weak var captured: Thing?
+      do {
+        let thing = Thing()
+        captured = thing
+        let results = (0..<30).concurrentResults(limit: 3) { _ in thing }
+        var left = taken
+        for await _ in results {
+          left -= 1
+          if left == 0 { break }
+        }
+      }
+      // A dropped run ends soon, but not at once.
+      while captured != nil { await Task.yield() }
+    }
+  }
+
   @Test("lose and repeat nothing, in either order, with any limit", arguments: [1, 2, 8, .max])
   func conserved(limit: Int) async {
     for order in [ConcurrentResultsOrder.source, .completion] {
