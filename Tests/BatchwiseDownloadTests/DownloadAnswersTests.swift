@@ -75,6 +75,7 @@ struct DownloadAnswersTests {
       limit: 1)
     _ = await downloader.run(
       WorkList(addresses: ["http://h/a", "http://h/b"]), reportingTo: EventLog())
+    defer { transport.handlers.update { $0 = [] } }
     #expect(transport.handlers.value.count == 2)
     #expect(TemporaryFolder.names(in: folder.path + "/.batchwise") == [])
   }

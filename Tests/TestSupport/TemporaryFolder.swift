@@ -26,7 +26,9 @@ public final class TemporaryFolder: Sendable {
 
   /// The bytes of a file in the folder, or nil if there is none.
   public subscript(name: String) -> [UInt8]? {
-    FileManager.default.contents(atPath: path + "/" + name).map { [UInt8]($0) }
+    // Not `FileManager.contents(atPath:)`, which leaks a page for every empty file.
+    guard let file = FileHandle(forReadingAtPath: path + "/" + name) else { return nil }
+    return (try? file.readToEnd() ?? Data()).map { [UInt8]($0) }
   }
 
   /// Writes a file into the folder.
