@@ -78,7 +78,8 @@ struct ConnectionTests {
     origin.on("/empty", .raw("\(head)Content-Length: 0\r\n\r\n\(body)"))
     origin.on("/next", .ok("right"))
     let bad = ["/length": 200_000, "/chunks": 300_000, "/empty": 0]
-    let paths = (0..<10).flatMap { _ in ["/length", "/next", "/chunks", "/next", "/empty", "/next"] }
+    let paths = (0..<10).flatMap { _ in ["/length", "/next", "/chunks", "/next", "/empty", "/next"]
+    }
     let transport = try CurlTransport(driver: driver)
     let result = await Batch(paths.map { origin.url($0) }, transport: transport).run(limit: limit)
     withExtendedLifetime(transport) {}

@@ -219,7 +219,9 @@ extension TransferSlot {
     Unmanaged<TransferSlot>.fromOpaque(address).takeUnretainedValue()
   }
 
-  /// Whether nothing of the answer has arrived for too long. Connecting has a timeout of its own.
+  /// Whether nothing of the answer has arrived for too long.
+  ///
+  /// Connecting has a timeout of its own.
   func hasGoneIdle(at now: ContinuousClock.Instant) -> Bool {
     let since = heard ?? requestSent
     guard let since, now - since >= idleTimeout else { return false }
