@@ -94,6 +94,8 @@ struct DownloadAttempt: ~Copyable {
   }
 
   mutating func step(after end: TransferEnd) -> Step {
+    // What was not committed is gone before anybody hears how the item ended.
+    defer { file = nil }
     do throws(DownloadFailure) {
       if let trouble { throw trouble }
       switch end {
@@ -126,7 +128,7 @@ struct DownloadAttempt: ~Copyable {
       throw DownloadFailure(
         .truncated, status: head.status, "\(size) of \(announced) announced bytes arrived")
     }
-    let committed = try file.commit(as: admitted.name, or: admitted.item.alternative, in: folder)
+    let committed = try file.commit(as: admitted.name, or: admitted.item.alternative)
     if committed.isUnchanged { return .unchanged(file: committed.name.description) }
     return .done(
       DownloadedFile(

@@ -4,8 +4,8 @@ internal import FoundationEssentials
 
 /// What a run knows and decides: who may start, which name it may use, when the run is over.
 ///
-/// Pure: it starts nothing and calls nobody. Its shell, ``BatchDownloader``, changes it under a
-/// lock and acts on ``admit()`` after the lock is gone.
+/// It starts nothing and calls nobody, and reads the clock only to date its events. Its shell,
+/// ``BatchDownloader``, changes it under a lock and acts on ``admit()`` after the lock is gone.
 struct DownloadState {
   /// How many items are read ahead of those in flight.
   static let window = 512

@@ -5,7 +5,7 @@ import Testing
 
 @testable import BatchwiseDownload
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(2)))
 struct BatchDownloaderTests {
   @Test(
     "As many are in flight as the limit says, and never more, over the whole list",
@@ -165,6 +165,7 @@ struct BatchDownloaderTests {
         return items
       })
     // Nothing is left to happen: one is in flight, and no more room is in the window.
+    await read.wait { $0 >= DownloadState.window }
     while fetch.downloader.status.waiting <= DownloadState.window / 2 { await Task.yield() }
     #expect(read.value <= DownloadState.window + 1)
     gate.open()

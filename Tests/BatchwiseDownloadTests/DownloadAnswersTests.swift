@@ -66,6 +66,20 @@ struct DownloadAnswersTests {
     }
   }
 
+  @Test("What was not committed is gone when the run returns, though the transport keeps a handler")
+  func keptHandler() async throws {
+    let transport = KeepingTransport()
+    let folder = try TemporaryFolder()
+    let downloader = BatchDownloader(
+      transport: transport, folder: try OutputFolder(path: folder.path, namelessFiles: false),
+      limit: 1)
+    _ = await downloader.run(
+      WorkList(addresses: ["http://h/a", "http://h/b"]), reportingTo: EventLog())
+    defer { transport.handlers.update { $0 = [] } }
+    #expect(transport.handlers.value.count == 2)
+    #expect(TemporaryFolder.names(in: folder.path + "/.batchwise") == [])
+  }
+
   // MARK: - Statuses
 
   @Test(
@@ -182,6 +196,25 @@ struct DownloadAnswersTests {
     }
     await fetch.run(["http://h/a"])
     #expect(fetch.folder.names == [".batchwise"])
+    #expect(TemporaryFolder.names(in: fetch.folder.path + "/.batchwise") == [])
     return fetch.log.failures["http://h/a"]
   }
+}
+
+/// Breaks off every body, and never lets go of a handler.
+private struct KeepingTransport: Transport {
+  let handlers = Watched<[any TransferHandler]>([])
+
+  func start(_ transfers: [Transfer]) {
+    for transfer in transfers {
+      handlers.update { $0.append(transfer.handler) }
+      Task {
+        _ = transfer.handler.receive(head: ResponseHead(status: 200, framing: .chunked))
+        _ = [1].withUnsafeBytes(transfer.handler.receive(body:))
+        transfer.handler.finish(.failed(DownloadFailure(.truncated, "Broken off")))
+      }
+    }
+  }
+
+  func cancel(_ handler: any TransferHandler) {}
 }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import BatchwiseDownload
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(2)))
 struct DownloadNamesTests {
   private static let pair = ["http://h/1/a.png", "http://h/2/a.png"]
 

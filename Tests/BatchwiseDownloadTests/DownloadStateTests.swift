@@ -8,7 +8,7 @@ import Testing
 @Suite(.timeLimit(.minutes(2)))
 struct DownloadStateTests {
   /// Each is some 4,000 events; hundreds of them were run once, and a few every time.
-  private static let seeds = 6
+  private static let seeds = 3
 
   @Test(
     "Over many random steps it does what the naive model does",

@@ -5,9 +5,9 @@ import Testing
 
 @testable import BatchwiseDownload
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(2)))
 struct DownloadStoppingTests {
-  private static let addresses = (0..<500).map { "http://h/\($0)" }
+  private static let addresses = (0..<200).map { "http://h/\($0)" }
 
   // MARK: - Cancelling
 
@@ -65,7 +65,7 @@ struct DownloadStoppingTests {
 
   @Test("What a cancelled source says, or throws, is neither begun nor believed")
   func cancelledSourceTalks() async throws {
-    for time in 0..<200 {
+    for time in 0..<60 {
       let source = FakeSource { _, _ in
         try? await Gate().passUnlessCancelled()
         switch time % 3 {
@@ -112,7 +112,7 @@ struct DownloadStoppingTests {
   @Test("Cancelled at any moment, a run ends, and no item has ended twice")
   func cancelAnywhere() async throws {
     var random = SeededGenerator(seed: 5)
-    for _ in 0..<150 {
+    for _ in 0..<40 {
       let yields = Int.random(in: 0...400, using: &random)
       let answerYields = Int.random(in: 0...6, using: &random)
       let fetch = try Fetch(limit: Int.random(in: 1...9, using: &random)) { url in
@@ -147,6 +147,7 @@ struct DownloadStoppingTests {
     }
     async let report = fetch.run(source)
     await fetch.transport.record.wait { $0.inFlight == 3 }
+    await source.asked.wait { $0 >= 1 }
     while fetch.downloader.status.waiting <= DownloadState.window / 2 { await Task.yield() }
     let asked = source.asked.value
     fetch.downloader.stop()
@@ -213,7 +214,9 @@ struct DownloadStoppingTests {
       return (0..<10).map { WorkItem(address: "http://h/\($0)") }
     }
     async let report = fetch.run(source)
-    while fetch.downloader.status.waiting > 0 || source.asked.value < 2 { await Task.yield() }
+    await source.asked.wait { $0 == 2 }
+    await fetch.transport.record.wait { $0.inFlight == 2 }
+    while fetch.downloader.status.waiting > 0 { await Task.yield() }
     gate.open()
 
     #expect(await report.ending == .listUnreadable("The disk is gone"))

@@ -46,7 +46,7 @@ struct SignalTests {
   func pingPong() async {
     let ping = Signal()
     let pong = Signal()
-    let count = 2000
+    let count = 500
     async let answers: Void = {
       for _ in 0..<count {
         await ping.wait()

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Dispatch
 internal import Foundation
+internal import Synchronization
 
 #if canImport(Glibc)
   internal import Glibc
@@ -13,19 +15,21 @@ public enum SmallDisk {
   /// Whether this machine lets the process have one: it takes Linux and an administrator's rights.
   public static let isAllowed: Bool = {
     guard let folder = try? TemporaryFolder() else { return false }
-    let process = Process()
-    process.executableURL = URL(filePath: "/usr/bin/unshare")
-    process.arguments = ["--mount", "mount", "-t", "tmpfs", "none", folder.path]
-    process.standardError = FileHandle.nullDevice
-    guard (try? process.run()) != nil else { return false }
-    process.waitUntilExit()
-    return process.terminationStatus == 0
+    let isAllowed = Atomic(false)
+    let hasEnded = DispatchSemaphore(value: 0)
+    // What a thread has laid for itself is gone with the thread.
+    Thread {
+      isAllowed.store(lay(onto: folder.path, bytes: 65_536), ordering: .relaxed)
+      hasEnded.signal()
+    }.start()
+    hasEnded.wait()
+    return isAllowed.load(ordering: .relaxed)
   }()
 
   /// Lays an empty file system onto the folder, seen by the calling thread only.
   ///
-  /// It is gone with the process, so this is for tests in a process of their own. Other threads
-  /// reach it by descriptors that the calling thread has opened.
+  /// The thread sees other mounts than the rest of its process from then on, so this is for tests in
+  /// a process of their own. Other threads reach it by descriptors that the calling thread opens.
   public static func lay(onto path: String, bytes: Int) -> Bool {
     #if os(Linux)
       typealias Unshare = @convention(c) (CInt) -> CInt

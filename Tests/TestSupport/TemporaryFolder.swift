@@ -17,13 +17,18 @@ public final class TemporaryFolder: Sendable {
   deinit { try? FileManager.default.removeItem(atPath: path) }
 
   /// The names in the folder, hidden ones included, sorted.
-  public var names: [String] {
+  public var names: [String] { Self.names(in: path) }
+
+  /// The names in any folder, none if it is not there.
+  public static func names(in path: String) -> [String] {
     ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).sorted()
   }
 
   /// The bytes of a file in the folder, or nil if there is none.
   public subscript(name: String) -> [UInt8]? {
-    FileManager.default.contents(atPath: path + "/" + name).map { [UInt8]($0) }
+    // Not `FileManager.contents(atPath:)`, which leaks a page for every empty file.
+    guard let file = FileHandle(forReadingAtPath: path + "/" + name) else { return nil }
+    return (try? file.readToEnd() ?? Data()).map { [UInt8]($0) }
   }
 
   /// Writes a file into the folder.

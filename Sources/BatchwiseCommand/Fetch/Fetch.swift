@@ -58,7 +58,7 @@ struct Fetch {
     let run = Task { await downloader.run(source, reportingTo: sink) }
     let besides = [
       Task { await display.follow(downloader) },
-      Task { await sink.mindReader() },
+      Task { await sink.watchReader() },
       Task {
         for await _ in interrupts {
           try? await Task.sleep(for: Self.grace)

@@ -102,22 +102,24 @@ struct FileName: Sendable, Hashable, CustomStringConvertible {
 
   /// The name before its extension, and the extension with its dot; `.tar.gz` and its like stay whole.
   private static func split(_ name: String) -> (stem: Substring, ending: Substring) {
-    let all = Substring(name)
-    guard let ending = lastExtension(of: all) else { return (all, "") }
-    let stem = all[..<ending]
+    guard let ending = lastExtension(of: name[...]) else { return (name[...], "") }
+    let stem = name[..<ending]
     if let inner = lastExtension(of: stem), stem[inner...].lowercased() == ".tar" {
-      return (all[..<inner], all[inner...])
+      return (name[..<inner], name[inner...])
     }
-    return (stem, all[ending...])
+    return (stem, name[ending...])
   }
 
+  /// Where the extension begins, if there is one.
+  ///
+  /// By bytes, because finding the borders of characters can take very long.
   private static func lastExtension(of name: Substring) -> Substring.Index? {
-    guard let dot = name.lastIndex(of: "."), dot > name.startIndex else { return nil }
-    let letters = name[name.index(after: dot)...]
-    let isExtension =
-      (1...10).contains(letters.utf8.count)
-      && letters.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber) }
-    return isExtension ? dot : nil
+    let bytes = name.utf8
+    guard let dot = bytes.lastIndex(of: UInt8(ascii: ".")), dot > bytes.startIndex else {
+      return nil
+    }
+    let letters = bytes[dot...].dropFirst()
+    return (1...10).contains(letters.count) && letters.allSatisfy(isAlphanumeric) ? dot : nil
   }
 
   /// Twelve hexadecimal digits derived from the name that is too long or taken, and from the address

@@ -10,11 +10,12 @@ internal import CFileCalls
   internal import Darwin
 #endif
 
-/// A file while it is incomplete: nobody sees it under its final name before ``commit(as:in:)``.
+/// A file while it is incomplete: nobody sees it under its final name before ``commit(as:or:)``.
 ///
 /// Where the file system allows, it has no name at all, and is gone with the process. Dropping it
 /// removes it.
 struct PartialFile: ~Copyable {
+  private let folder: OutputFolder
   private let descriptor: Int32
   /// What has to be removed unless the file is committed, where it has a name.
   private var named: NamedPartialFile?
@@ -24,6 +25,7 @@ struct PartialFile: ~Copyable {
 
   /// Makes an empty partial file for the folder.
   init(in folder: OutputFolder) throws(SystemError) {
+    self.folder = folder
     if let partials = folder.partials {
       let file = try NamedPartialFile(in: partials)
       descriptor = file.descriptor
@@ -61,18 +63,18 @@ struct PartialFile: ~Copyable {
   /// - Throws: A `name` failure when both names are taken by something else, a `disk` failure when
   ///   the file system refuses.
   consuming func commit(
-    as name: FileName, or alternative: @autoclosure () -> FileName, in folder: OutputFolder
+    as name: FileName, or alternative: @autoclosure () -> FileName
   ) throws(DownloadFailure) -> CommittedFile {
-    if let file = try commit(as: name, in: folder) { return file }
+    if let file = try commit(as: name) { return file }
     let alternative = alternative()
-    if alternative != name, let file = try commit(as: alternative, in: folder) { return file }
+    if alternative != name, let file = try commit(as: alternative) { return file }
     throw DownloadFailure(
       .name, "\u{201c}\(name)\u{201d} and \u{201c}\(alternative)\u{201d} hold something else")
   }
 
   /// Gives the file the name, or returns nil if something else has it.
   private mutating func commit(
-    as name: FileName, in folder: OutputFolder
+    as name: FileName
   ) throws(DownloadFailure) -> CommittedFile? {
     let result =
       if let named, let partials = folder.partials {
@@ -86,12 +88,11 @@ struct PartialFile: ~Copyable {
     }
     let error = SystemError(errno)
     guard error.code == EEXIST else { throw DownloadFailure(disk: error) }
-    return holdsSameBytes(as: name, in: folder)
-      ? CommittedFile(name: name, isUnchanged: true) : nil
+    return holdsSameBytes(as: name) ? CommittedFile(name: name, isUnchanged: true) : nil
   }
 
   /// Whether an older file of that name holds just what was written here.
-  private func holdsSameBytes(as name: FileName, in folder: OutputFolder) -> Bool {
+  private func holdsSameBytes(as name: FileName) -> Bool {
     let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
     let other = openat(folder.descriptor, name.description, flags)
     guard other >= 0 else { return false }

@@ -62,6 +62,17 @@ struct FileNameTests {
     #expect(shortened.hasSuffix(".png"))
   }
 
+  @Test(
+    "Names that are hard to cut into characters keep their extension",
+    arguments: ["🇩", "a\u{301}", "👨\u{200D}", "%20", ".", ".png"])
+  func hardNames(text: String) throws {
+    let long = String(repeating: text, count: 60_000 / text.utf8.count)
+    let shortened = try name("http://h/a" + long + ".png")
+    #expect(shortened.utf8.first == UInt8(ascii: "a"))
+    #expect(shortened.hasSuffix(".png"))
+    #expect((252...255).contains(shortened.utf8.count))
+  }
+
   @Test("Long names that begin alike stay different, and are the same on every run")
   func longNamesDiffer() throws {
     let start = "http://h/" + String(repeating: "a", count: 300)

@@ -104,7 +104,7 @@ struct OutputFolderTests {
     #expect(parent.names == [".batchwise"])
     try commit("a", in: folder)
     #expect(parent.names == [".batchwise", "a"])
-    #expect(try partials(of: parent) == [])
+    #expect(partials(of: parent) == [])
   }
 
   @Test("Where files need no names, there is no .batchwise")
@@ -142,7 +142,7 @@ struct OutputFolderTests {
     let parent = try TemporaryFolder()
     let living = try OutputFolder(path: parent.path, namelessFiles: false)
     let inUse = try PartialFile(in: living)
-    let kept = try partials(of: parent)
+    let kept = partials(of: parent)
     #expect(kept.count == 1)
     try parent.write([1], to: ".batchwise/partial-1-1")
     try parent.write([1], to: ".batchwise/partial-")
@@ -154,14 +154,14 @@ struct OutputFolderTests {
 
     _ = try OutputFolder(path: parent.path, namelessFiles: false)
     let expected = kept + ["journal.sqlite", "partial-folder", "partial-link"]
-    #expect(try partials(of: parent) == expected.sorted())
+    #expect(partials(of: parent) == expected.sorted())
     let plain = try name("a")
-    _ = try inUse.commit(as: plain, or: plain, in: living)
+    _ = try inUse.commit(as: plain, or: plain)
     #expect(parent["a"] == [])
   }
 
-  private func partials(of folder: TemporaryFolder) throws -> [String] {
-    try FileManager.default.contentsOfDirectory(atPath: folder.path + "/.batchwise").sorted()
+  private func partials(of folder: TemporaryFolder) -> [String] {
+    TemporaryFolder.names(in: folder.path + "/.batchwise")
   }
 }
 
@@ -176,5 +176,5 @@ func commit(
   var file = try PartialFile(in: folder)
   try Array(text.utf8).withUnsafeBytes { try file.write($0) }
   let other = try name(alternative ?? plain)
-  return try file.commit(as: name(plain), or: other, in: folder)
+  return try file.commit(as: name(plain), or: other)
 }

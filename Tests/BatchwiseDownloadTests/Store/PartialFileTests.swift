@@ -20,7 +20,7 @@ struct PartialFileTests {
     }
     #expect(file.size == 3 * 3 * MemoryLayout<Int>.size)
     let plain = try name("a")
-    let committed = try file.commit(as: plain, or: plain, in: folder)
+    let committed = try file.commit(as: plain, or: plain)
     #expect(committed == CommittedFile(name: plain, isUnchanged: false))
     #expect(visible(in: parent) == ["a"])
     #expect(parent["a"]?.count == 72)
@@ -55,7 +55,20 @@ struct PartialFileTests {
       try [1].withUnsafeBytes { try file.write($0) }
     }
     #expect(visible(in: parent) == [])
-    #expect(parentPartials(parent) == [])
+    #expect(partials(in: parent) == [])
+  }
+
+  @Test("A file keeps its folder open for as long as it needs it", arguments: [true, false])
+  func outlivesFolder(namelessFiles: Bool) throws {
+    let parent = try TemporaryFolder()
+    func file() throws -> PartialFile {
+      try PartialFile(in: OutputFolder(path: parent.path, namelessFiles: namelessFiles))
+    }
+    do { _ = try file() }
+    #expect(partials(in: parent) == [])
+    let plain = try name("a")
+    _ = try file().commit(as: plain, or: plain)
+    #expect(visible(in: parent) == ["a"])
   }
 
   @Test("A name that is taken is left alone, and the next one is used", arguments: [true, false])
@@ -81,7 +94,7 @@ struct PartialFileTests {
     #expect(failure?.message.contains("a") == true)
     #expect(visible(in: parent) == ["a", "b"])
     #expect(parent["a"] == [1] && parent["b"] == [2])
-    #expect(parentPartials(parent) == [])
+    #expect(partials(in: parent) == [])
   }
 
   @Test(
@@ -135,7 +148,7 @@ struct PartialFileTests {
       }
     }
     #expect(visible(in: parent).count == 50)
-    #expect(parentPartials(parent) == [])
+    #expect(partials(in: parent) == [])
   }
 
   @Test("A file of the same run is another item's, even with the same bytes")
@@ -198,9 +211,9 @@ struct PartialFileTests {
       }
     }
     #expect(visible(in: parent) == [])
-    #expect(parentPartials(parent)?.count == 1, "The file that needed a name")
+    #expect(partials(in: parent).count == 1, "The file that needed a name")
     _ = try OutputFolder(path: parent.path, namelessFiles: false)
-    #expect(parentPartials(parent) == [])
+    #expect(partials(in: parent) == [])
   }
 
   @Test("A file that may not grow any more fails, is not taken for a full disk, and leaves nothing")
@@ -228,9 +241,7 @@ struct PartialFileTests {
     folder.names.filter { $0 != ".batchwise" }
   }
 
-  private func parentPartials(_ folder: TemporaryFolder) -> [String]? {
-    let path = folder.path + "/.batchwise"
-    guard FileManager.default.fileExists(atPath: path) else { return [] }
-    return try? FileManager.default.contentsOfDirectory(atPath: path)
+  private func partials(in folder: TemporaryFolder) -> [String] {
+    TemporaryFolder.names(in: folder.path + "/.batchwise")
   }
 }
