@@ -14,9 +14,12 @@ let batchwiseVersion = "0.1.0"
 /// The command `batchwise`: reads what was typed, wires the parts together, and runs them.
 public enum BatchwiseCommand {
   /// Runs the command that was typed, and ends the process with its status.
-  public static func main() async -> Never {
+  ///
+  /// The main thread waits for signals meanwhile.
+  public static func main() -> Never {
     prepareProcess()
-    exit(await run(typedArguments).rawValue)
+    Task { exit(await run(typedArguments).rawValue) }
+    InterruptSignals.shared.wait()
   }
 
   /// Runs the command, given what was typed after its name.

@@ -10,6 +10,7 @@
 
 /// Makes sure of what the command takes for granted, whoever started it.
 func prepareProcess() {
+  InterruptSignals.hold()
   // A reader that has gone, or a file that may not grow, is an error to deal with and not the end
   // of the process.
   signal(SIGPIPE, SIG_IGN)

@@ -4,5 +4,5 @@ internal import BatchwiseCommand
 
 @main
 enum Batchwise {
-  static func main() async { await BatchwiseCommand.main() }
+  static func main() { BatchwiseCommand.main() }
 }

@@ -33,7 +33,9 @@ struct AnswerTests {
   func large(_ driver: CurlTransport.Driver) async throws {
     let bytes = (0..<(1 << 20)).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) }
     let answer = try await fetch(.ok(bytes), with: driver)
-    #expect(answer.bytes == bytes)
+    // Compared outside of #expect, which would look for the shortest way from one to the other.
+    let isSame = answer.bytes == bytes
+    #expect(isSame)
     #expect(answer.end == .complete)
   }
 
@@ -157,7 +159,9 @@ struct AnswerTests {
     #expect(answer.end?.reason == .protocol)
   }
 
-  @Test("longer than announced ends at the announced length", arguments: CurlTransport.Driver.allCases)
+  @Test(
+    "longer than announced ends at the announced length",
+    arguments: CurlTransport.Driver.allCases)
   func longer(_ driver: CurlTransport.Driver) async throws {
     let answer = try await fetch(.lengths(["3"], body: "123456"), with: driver)
     #expect(answer.body == "123")
@@ -166,7 +170,7 @@ struct AnswerTests {
 
   @Test(
     "of a doubtful length is never a success", arguments: CurlTransport.Driver.allCases,
-    [["6", "3"], ["3", "6"], ["3, 6"], ["3x"], ["-3"], [""], ["3", ""], ["99999999999999999999"]])
+    [["6", "3"], ["3", "6"], ["3, 6"], ["3x"], ["-3"], [""], ["3", ""], ["9999999999999999999"]])
   func doubtfulLength(_ driver: CurlTransport.Driver, _ lengths: [String]) async throws {
     let answer = try await fetch(.lengths(lengths, body: "123456"), with: driver)
     #expect(answer.end?.reason == .protocol)

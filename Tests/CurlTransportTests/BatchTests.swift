@@ -36,7 +36,8 @@ struct BatchTests {
   }
 
   @Test(
-    "keeps exactly its limit in flight", arguments: CurlTransport.Driver.allCases, [1, 2, 3, 16, 64])
+    "keeps exactly its limit in flight",
+    arguments: CurlTransport.Driver.allCases, [1, 2, 3, 16, 64])
   func peak(_ driver: CurlTransport.Driver, _ limit: Int) async throws {
     // No request is answered before as many as the limit allows have come.
     let gate = MisbehavingOrigin.Gate(opensAt: limit)

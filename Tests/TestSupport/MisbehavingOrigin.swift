@@ -75,10 +75,13 @@ public final class MisbehavingOrigin: Sendable {
   private let stage: Stage
 
   /// Starts an origin on a free port.
-  public init() throws {
+  ///
+  /// - Parameter greeting: What every connection is sent before anything was asked on it.
+  /// - Throws: `POSIXError` if there is no port to listen on.
+  public init(greeting: String = "") throws {
     let listener = try Listener()
     port = listener.port
-    stage = Stage(listener: listener)
+    stage = Stage(listener: listener, greeting: greeting)
     stage.begin()
   }
 
@@ -116,10 +119,12 @@ final class Stage: Sendable {
 
   let state = Mutex(State())
   private let listener: Listener
+  private let greeting: String
   private let threads = DispatchGroup()
 
-  init(listener: Listener) {
+  init(listener: Listener, greeting: String) {
     self.listener = listener
+    self.greeting = greeting
   }
 
   func begin() {
@@ -164,6 +169,7 @@ final class Stage: Sendable {
   }
 
   private func serve(_ connection: Connection, number: Int) {
+    connection.send(Array(greeting.utf8))
     var turn = 0
     while let head = connection.readHead() {
       turn += 1

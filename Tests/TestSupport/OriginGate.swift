@@ -18,7 +18,7 @@ extension MisbehavingOrigin {
     private let state = Mutex(State())
     private let opening: Int
 
-    /// Makes a closed gate. It opens by itself when `opening` requests have arrived at it.
+    /// Makes a closed gate, which opens by itself when `opening` requests have arrived at it.
     public init(opensAt opening: Int = .max) {
       self.opening = opening
     }

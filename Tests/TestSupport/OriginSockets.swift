@@ -40,7 +40,7 @@ struct Listener: Sendable {
     return accepted < 0 ? nil : Connection(descriptor: accepted)
   }
 
-  /// Ends a wait for a connection by making one. The thread that waits closes the socket.
+  /// Ends a wait for a connection by making one.
   func wake() {
     let own = socket(AF_INET, stream, 0)
     var address = Self.loopback(port: port)

@@ -50,13 +50,15 @@ public final class SteppingExecutor: TaskExecutor {
   /// Starts an operation, takes every step of it, and returns how it ended.
   ///
   /// - Parameters:
-  ///   - cancellingAfter: The number of steps after which the operation's task is cancelled; nil
-  ///     for never.
+  ///   - stepOfCancellation: The number of steps after which the operation's task is cancelled;
+  ///     nil for never.
+  ///   - whenIdle: Called once when nothing is left to step and the operation has not ended; then
+  ///     its task is cancelled, and the stepping goes on.
   ///   - operation: What to run; its task prefers this executor.
   /// - Returns: What the operation returned or threw, and the number of steps it took.
   /// - Throws: `Deadlock` if nothing is left to step and the operation has not ended.
   public func run<Success: Sendable, Failure: Error>(
-    cancellingAfter stepOfCancellation: Int? = nil,
+    cancellingAfter stepOfCancellation: Int? = nil, cancelling whenIdle: (() -> Void)? = nil,
     _ operation: @escaping @Sendable () async throws(Failure) -> Success
   ) throws(Deadlock) -> (result: Result<Success, Failure>, steps: Int) {
     let end = Ending<Success, Failure>()
@@ -74,6 +76,11 @@ public final class SteppingExecutor: TaskExecutor {
     while step() {
       steps += 1
       if steps == stepOfCancellation { task.cancel() }
+    }
+    if let whenIdle, end.result.withLock({ $0 == nil }) {
+      whenIdle()
+      task.cancel()
+      while step() { steps += 1 }
     }
     guard let result = end.result.withLock({ $0 }) else {
       throw Deadlock(seed: seed, steps: steps)

@@ -2,58 +2,86 @@
 
 import Batchwise
 
+/// What an element costs, compared with the same work written by hand.
+///
+/// Times depend on the machine and on what else it does, so only ratios count: each subject is
+/// measured next to its baseline, round by round, and the medians are compared. A goal that is
+/// missed ends the program with a failure.
 @main
 struct Core {
-  static let count = 1_000_000
+  static let limit = 8
+  static let rounds = 7
 
-  static func main() async throws {
-    let numbers = Array(0..<count)
-    let clock = ContinuousClock()
-    func time(_ name: String, _ body: () async -> Void) async {
-      if CommandLine.arguments.count > 1, !CommandLine.arguments.contains(name) { return }
-      for _ in 0..<3 {
-      let d = await clock.measure { await body() }
-      print(name, d / count)
+  static func main() async {
+    let million = Array(0..<1_000_000)
+    let some = Array(0..<100_000)
+
+    let window = Subject("window of child tasks, by hand", count: million.count) {
+      _ = await slidingWindow(million, limit: limit) { $0 &+ 1 }
+    }
+    let stream = Subject("window into a stream, by hand", count: some.count) {
+      for await _ in slidingStream(some, limit: limit, { $0 &+ 1 }) {}
+    }
+    let yielding = Subject("window, bodies that yield", count: some.count) {
+      _ = await slidingWindow(some, limit: limit) { number in
+        await Task.yield()
+        return number &+ 1
       }
     }
-    await time("window") { _ = await slidingWindow(numbers, limit: 8) { $0 &+ 1 } }
-    await time("array") { _ = await numbers.concurrentMap(limit: 8) { $0 &+ 1 } }
-    await time("lazy") { _ = await numbers.lazy.map { $0 ^ 1 }.concurrentMap(limit: 8) { $0 &+ 1 } }
-    await time("range") { _ = await (0..<count).concurrentMap(limit: 8) { $0 &+ 1 } }
-    await time("foreach") { await (0..<count).concurrentForEach(limit: 8) { _ in } }
-    await time("foreach 100") { await (0..<count).concurrentForEach(limit: 100) { _ in } }
-    await time("foreach max") { await (0..<count).concurrentForEach(limit: .max) { _ in } }
-    await time("array max") { await numbers.concurrentForEach(limit: .max) { _ in } }
-    await time("async") { _ = await AsyncNumbers().concurrentMap(limit: 8) { $0 &+ 1 } }
-    await time("results") { for await _ in (0..<count).concurrentResults(limit: 8, { $0 &+ 1 }) {} }
+
+    let comparisons = [
+      Comparison(
+        Subject("array.concurrentMap", count: million.count) {
+          _ = await million.concurrentMap(limit: limit) { $0 &+ 1 }
+        }, to: window, atMost: 1 / 7),
+      Comparison(
+        Subject("array.concurrentForEach, no limit", count: million.count) {
+          await million.concurrentForEach(limit: .max) { _ in }
+        }, to: window, atMost: 1),
+      Comparison(
+        Subject("lazy.concurrentMap", count: million.count) {
+          _ = await million.lazy.map { $0 ^ 1 }.concurrentMap(limit: limit) { $0 &+ 1 }
+        }, to: window, atMost: 1 / 5),
+      Comparison(
+        Subject("range.concurrentForEach", count: million.count) {
+          await (0..<million.count).concurrentForEach(limit: limit) { _ in }
+        }, to: window, atMost: 1 / 5),
+      Comparison(
+        Subject("async.concurrentMap", count: some.count) {
+          _ = await Numbers(count: some.count).concurrentMap(limit: limit) { $0 &+ 1 }
+        }, to: window, atMost: 1),
+      Comparison(
+        Subject("array.concurrentMap, bodies that yield", count: some.count) {
+          _ = await some.concurrentMap(limit: limit) { number in
+            await Task.yield()
+            return number &+ 1
+          }
+        }, to: yielding, atMost: 1),
+      Comparison(
+        Subject("array.concurrentResults", count: some.count) {
+          for await _ in some.concurrentResults(limit: limit, { $0 &+ 1 }) {}
+        }, to: stream, atMost: nil),
+    ]
+    await report(comparisons, rounds: rounds)
   }
-}
-struct AsyncNumbers: AsyncSequence, Sendable {
-  typealias Element = Int
-  struct Iterator: AsyncIteratorProtocol { var n = 0
-    mutating func next(isolation: isolated (any Actor)?) async -> Int? { if n == Core.count { return nil }; n += 1; return n }
-    mutating func next() async -> Int? { await next(isolation: nil) }
-  }
-  func makeAsyncIterator() -> Iterator { Iterator() }
 }
 
-/// The sliding window that is written by hand: a child task for every element.
-func slidingWindow<Element: Sendable, Output: Sendable>(
-  _ elements: [Element], limit: Int, _ transform: @escaping @Sendable (Element) async -> Output
-) async -> [Output] {
-  await withTaskGroup(of: (Int, Output).self) { group in
-    var results = [Output?](repeating: nil, count: elements.count)
-    var started = 0
-    func start() {
-      let index = started
-      started += 1
-      group.addTask { (index, await transform(elements[index])) }
+/// An asynchronous sequence that is never slow.
+struct Numbers: AsyncSequence, Sendable {
+  var count: Int
+
+  func makeAsyncIterator() -> Iterator { Iterator(end: count) }
+
+  struct Iterator: AsyncIteratorProtocol {
+    let end: Int
+    var number = 0
+
+    mutating func next() async -> Int? { await next(isolation: #isolation) }
+
+    mutating func next(isolation: isolated (any Actor)?) async -> Int? {
+      guard number < end else { return nil }
+      defer { number += 1 }
+      return number
     }
-    while started < min(limit, elements.count) { start() }
-    while let (index, output) = await group.next() {
-      results[index] = output
-      if started < elements.count { start() }
-    }
-    return results.compactMap { $0 }
   }
 }

@@ -16,7 +16,7 @@ struct URLSessionWindow {
     let output = URL(filePath: CommandLine.arguments[1])
     let limit = Int(CommandLine.arguments[2]) ?? 16
     var urls: [URL] = []
-    while let line = readLine() { urls.append(URL(string: line)!) }
+    while let line = readLine() { urls += [URL(string: line)].compactMap(\.self) }
 
     let configuration = URLSessionConfiguration.ephemeral
     configuration.httpMaximumConnectionsPerHost = limit

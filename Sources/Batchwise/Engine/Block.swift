@@ -6,7 +6,8 @@
 /// `@unchecked Sendable` holds because every slot has one writer and readers only later. An element
 /// is written by the one feeder before it is ready, and read by whoever claims it. An output is
 /// written by whoever claimed its element, and read when all workers have been awaited.
-@usableFromInline final class Block<Element: Sendable, Output: Sendable>: BlockNumbers, @unchecked Sendable {
+@usableFromInline
+final class Block<Element: Sendable, Output: Sendable>: BlockNumbers, @unchecked Sendable {
   /// The elements, if the block shares an array.
   @usableFromInline let array: [Element]?
   /// The elements, if the block is filled one by one.
@@ -14,7 +15,7 @@
   @usableFromInline let outputs: OutputChunk<Output>?
 
   /// A block that shares an array, all of it ready.
-  @inlinable init(_ array: [Element], outputs: OutputChunk<Output>?) {
+  @usableFromInline init(_ array: [Element], outputs: OutputChunk<Output>?) {
     self.array = array
     self.outputs = outputs
     storage = nil
@@ -22,14 +23,14 @@
   }
 
   /// A block to be filled.
-  @inlinable init(offset: Int, capacity: Int, outputs: OutputChunk<Output>?) {
+  @usableFromInline init(offset: Int, capacity: Int, outputs: OutputChunk<Output>?) {
     array = nil
     self.outputs = outputs
     storage = .allocate(capacity: capacity)
     super.init(offset: offset, capacity: capacity)
   }
 
-  @inlinable deinit {
+  deinit {
     storage?.deinitialize(count: count)
     storage?.deallocate()
   }
@@ -37,7 +38,7 @@
   /// Whether nothing more can be appended.
   @inlinable var isFull: Bool { count == capacity }
 
-  /// Appends an element, and makes it ready. Only the feeder calls this.
+  /// Appends an element and makes it ready; only the feeder calls this.
   @inlinable func append(_ element: Element) {
     precondition(!isFull, "a block was filled beyond its capacity")
     storage?.advanced(by: count).initialize(to: element)

@@ -9,7 +9,8 @@ import Synchronization
 ///
 /// `@unchecked Sendable` holds because there are only constants and atomics; the compiler cannot
 /// check it for a class that has a subclass.
-@usableFromInline class BlockNumbers: @unchecked Sendable {
+@usableFromInline
+class BlockNumbers: @unchecked Sendable {
   /// The place of the first element in the source, counted from zero.
   @usableFromInline final let offset: Int
 
@@ -42,7 +43,7 @@ import Synchronization
   /// Whether claims have been made to fail.
   @usableFromInline final var isClosed: Bool { next.load(ordering: .relaxed) >= Self.closed }
 
-  /// Makes one more element ready. Only the feeder calls this.
+  /// Makes one more element ready; only the feeder calls this.
   @usableFromInline final func addReady() {
     ready.store(ready.load(ordering: .relaxed) + 1, ordering: .sequentiallyConsistent)
   }

@@ -7,12 +7,18 @@ import Synchronization
 /// All verbs are faces of this one engine. Its workers pull: a worker is a child task that claims
 /// one element after the other, so an element costs a claim and not a task. Everything that `run`
 /// starts is over when it returns.
-@usableFromInline final class Engine<Element: Sendable, Output: Sendable, Failure: Error>: Sendable {
+///
+/// What runs once for every element is inlinable, and nothing else. Clients specialise it; without
+/// that an element spends most of its time in look-ups of generic metadata.
+@usableFromInline
+final class Engine<Element: Sendable, Output: Sendable, Failure: Error>: Sendable {
   @usableFromInline typealias Body = @Sendable (Element) async throws(Failure) -> Output
 
   /// What becomes of an output.
   @usableFromInline enum Outlet: Sendable {
+    /// Forget it.
     case discard
+    /// Keep it until the end.
     case keep
     /// Hand it over, with its element's offset.
     case sink(@Sendable (Int, Output) -> Void)
@@ -33,7 +39,7 @@ import Synchronization
     }
   }
 
-  /// Ends a worker, and with it the group. The reason is kept in `failure`.
+  /// Ends a worker, and with it the group; the reason is kept in `failure`.
   @usableFromInline struct Stop: Error {
     @usableFromInline init() {}
   }

@@ -9,7 +9,8 @@ import Synchronization
 /// handshake: who parks sets the hint and then looks at the blocks; who appends or claims moves the
 /// block's number and then looks at the hint. All of it is sequentially consistent, so at least one
 /// of the two sees the other.
-@usableFromInline final class Feed: Sendable {
+@usableFromInline
+final class Feed: Sendable {
   typealias Waiter = CheckedContinuation<Void, Never>
   typealias State = FeedState<Waiter>
 
@@ -31,7 +32,7 @@ import Synchronization
 
   /// Adds a block behind all others.
   @usableFromInline func add(_ block: BlockNumbers) {
-    tell { $0.add(block) }
+    _ = tell { $0.add(block) }
   }
 
   /// Sees to it that an element that has become ready finds a worker.
@@ -69,7 +70,7 @@ import Synchronization
   /// Sees to it that others hear of a claim; called before the element's body runs.
   @usableFromInline func noteClaim(_ index: Int, of block: BlockNumbers) {
     let isLast = index == block.capacity - 1
-    if isLast { tell { $0.dropBlock() } }
+    if isLast { _ = tell { $0.dropBlock() } }
     if block.offset + index >= roomOffset.load(ordering: .sequentiallyConsistent) {
       wake { $0.noteClaim() }
     }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// The bounds a feed keeps.
-@usableFromInline struct FeedLimits: Sendable {
+@usableFromInline
+struct FeedLimits: Sendable {
   /// The most elements in flight.
   var inFlight: Int
   /// The most elements that were read and not yet started: at first, and when the work is short.
@@ -31,8 +32,9 @@
       inFlight: limit, backlog: min(limit, 128)...128, window: overflow ? .max : sum)
   }
 
-  /// The limit, if it is one. The message must reach the reader of a release build too, which
-  /// `precondition` would not see to.
+  /// The limit, if it is one.
+  ///
+  /// The message must reach the reader of a release build too, which a `precondition` would not do.
   private static func checked(_ limit: Int) -> Int {
     guard limit > 0 else { fatalError("limit must be at least 1, but is \(limit)") }
     return limit

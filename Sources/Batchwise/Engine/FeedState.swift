@@ -93,11 +93,14 @@ struct FeedState<Waiter> {
     return true
   }
 
-  /// Adds a block behind all others. A run that has ended closes it instead.
-  mutating func add(_ block: BlockNumbers) {
+  /// Adds a block behind all others, or closes it if the run has ended.
+  ///
+  /// - Returns: The block before it. As in `dropBlock`, it is to be let go of outside the lock.
+  mutating func add(_ block: BlockNumbers) -> BlockNumbers? {
     precondition(block.offset == published, "blocks have no gaps between them")
-    lastBlock = block
+    defer { lastBlock = block }
     if isEnded { _ = block.close() } else { blocks.append(block) }
+    return lastBlock
   }
 
   /// Sees to it that ready elements find workers, and returns who is to be woken.
@@ -144,9 +147,11 @@ struct FeedState<Waiter> {
     wakeFeeder()
   }
 
-  /// Drops the oldest block, whose last element was claimed.
-  mutating func dropBlock() {
-    if !blocks.isEmpty { blocks.removeFirst() }
+  /// Drops the oldest block, whose last element was claimed, and returns it.
+  ///
+  /// It is to be let go of outside the lock, for that may run a `deinit` of the user.
+  mutating func dropBlock() -> BlockNumbers? {
+    blocks.isEmpty ? nil : blocks.removeFirst()
   }
 
   /// Notes that an outcome was read, and returns the feeder if it is to be woken.
@@ -185,7 +190,7 @@ struct FeedState<Waiter> {
   mutating func end() -> [Waiter]? {
     guard !isEnded else { return nil }
     isEnded = true
-    closeBlocks()
+    _ = closeBlocks()
     return wakeAll()
   }
 
@@ -198,10 +203,9 @@ struct FeedState<Waiter> {
     return closeBlocks() == 0 && isFinished ? nil : end()
   }
 
-  @discardableResult
-  private mutating func closeBlocks() -> Int {
-    defer { blocks.removeAll() }
-    return blocks.reduce(0) { $0 + $1.close() }
+  /// Makes all claims fail, and returns how many elements were unclaimed.
+  private func closeBlocks() -> Int {
+    blocks.reduce(0) { $0 + $1.close() }
   }
 
   private mutating func wakeFeeder() -> Waiter? {

@@ -4,7 +4,8 @@
 ///
 /// `@unchecked Sendable` holds because a slot is written at most once, by the one worker that
 /// claimed its element, and is read only when all workers have been awaited.
-@usableFromInline final class OutputChunk<Output: Sendable>: @unchecked Sendable {
+@usableFromInline
+final class OutputChunk<Output: Sendable>: @unchecked Sendable {
   @usableFromInline let capacity: Int
   @usableFromInline let slots: UnsafeMutablePointer<Output?>
 
@@ -14,7 +15,7 @@
     slots.initialize(repeating: nil, count: capacity)
   }
 
-  @inlinable deinit {
+  deinit {
     slots.deinitialize(count: capacity)
     slots.deallocate()
   }
@@ -24,7 +25,7 @@
     slots[index] = output
   }
 
-  /// Moves the first `count` outputs of all chunks out, in order. Every one of them must be there.
+  /// Moves the first `count` outputs of all chunks out, in order, each of which must be there.
   @inlinable static func gather(_ chunks: [OutputChunk], count: Int) -> [Output] {
     Array(unsafeUninitializedCapacity: count) { buffer, initialized in
       for chunk in chunks {

@@ -18,9 +18,12 @@ extension Sequence where Element: Sendable {
   /// other error type the remaining elements run, and see `Task.isCancelled`.
   ///
   /// **Isolation.** The sequence is read by the calling task alone, in its isolation, and need not
-  /// be Sendable. Reading stays at most 128 elements ahead of the work, and an element is started
-  /// at once if there is room for it. Bodies run in child tasks: with the caller's priority and
-  /// task-local values, several of them in one task, one after the other.
+  /// be Sendable. Bodies run in child tasks, several of them in one task, one after the other,
+  /// with the caller's priority and task-local values.
+  ///
+  /// **Backpressure.** An element is started at once if there is room for it. While there is none,
+  /// 64 further elements are read, or up to 1,024 if the work is shorter than the reading. An array
+  /// is shared and not read.
   ///
   /// - Parameters:
   ///   - limit: The most bodies in flight at once; `.max` for no limit. A limit below one is a

@@ -17,8 +17,9 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
   /// yet read. Then nothing further is started, nor read from the source, until an outcome is read.
   ///
   /// **Lifetime.** Work begins when the first outcome is asked for, and goes on between two calls
-  /// of `next()` in a task that the iterator owns. Every iterator is a run of its own. When an
-  /// iterator has returned nil, nothing of its run is still at work.
+  /// of `next()` in a task that the iterator owns, with the priority and the task-local values of
+  /// its first reader. Every iterator is a run of its own. When an iterator has returned nil,
+  /// nothing of its run is still at work.
   ///
   /// **Cancellation** of the reading task ends the sequence: the iteration of the source and the
   /// elements in flight are cancelled and awaited, unread outcomes are dropped, and `next()`

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The sequence behind `concurrentResults`. Every iterator is a run of its own.
+/// The sequence behind `concurrentResults`, of which every iterator is a run of its own.
 ///
 /// `Failure` is the source's; what a transformation throws is an outcome.
 struct ConcurrentResultsSequence<

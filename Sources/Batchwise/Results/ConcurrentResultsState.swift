@@ -26,33 +26,38 @@ struct ConcurrentResultsState<Value, SourceFailure: Error, Waiter> {
     case cancelled
   }
 
+  /// Outcomes that were not read.
+  struct Unread {
+    /// Those that wait for an earlier one; nil in completion order.
+    fileprivate var early: ReorderBuffer<Value>?
+    /// Those that can be read now.
+    fileprivate var ready = Queue<Value>()
+  }
+
   private var phase = Phase.running
-  /// Outcomes that wait for an earlier one; nil in completion order.
-  private var reorder: ReorderBuffer<Value>?
-  /// Outcomes that can be read now.
-  private var ready = Queue<Value>()
+  private var unread = Unread()
   private var parkedReader: Waiter?
 
   init(order: ConcurrentResultsOrder) {
     switch order.kind {
-    case .source: reorder = ReorderBuffer()
-    case .completion: reorder = nil
+    case .source: unread.early = ReorderBuffer()
+    case .completion: break
     }
   }
 
   /// Takes in the outcome of the element at `offset`, and returns who is to be woken.
   mutating func insert(_ value: Value, at offset: Int) -> Waiter? {
     if case .cancelled = phase { return nil }
-    if reorder == nil {
-      ready.append(value)
+    if unread.early == nil {
+      unread.ready.append(value)
     } else {
-      reorder?.insert(value, at: offset)
-      while let next = reorder?.popNext() { ready.append(next) }
+      unread.early?.insert(value, at: offset)
+      while let next = unread.early?.popNext() { unread.ready.append(next) }
     }
-    return ready.isEmpty ? nil : parkedReader.take()
+    return unread.ready.isEmpty ? nil : parkedReader.take()
   }
 
-  /// Notes that the source has failed. Elements it gave before may still be in flight.
+  /// Notes that the source has failed; elements it gave before may still be in flight.
   mutating func failSource(_ failure: SourceFailure) {
     if case .running = phase { phase = .sourceFailed(failure) }
   }
@@ -67,17 +72,18 @@ struct ConcurrentResultsState<Value, SourceFailure: Error, Waiter> {
     return parkedReader.take()
   }
 
-  /// Forgets all outcomes, since nobody will read them, and returns who is to be woken.
-  mutating func cancel() -> Waiter? {
+  /// Gives up all outcomes, since nobody will read them, and returns them with who is to be woken.
+  ///
+  /// They are to be let go of outside the lock, for that may run a `deinit` of the user.
+  mutating func cancel() -> (reader: Waiter?, unread: Unread) {
     phase = .cancelled
-    ready = Queue()
-    reorder = nil
-    return parkedReader.take()
+    defer { unread = Unread() }
+    return (parkedReader.take(), unread)
   }
 
   /// What the reader does next.
   mutating func next() -> Answer {
-    if let value = ready.popFirst() { return .value(value) }
+    if let value = unread.ready.popFirst() { return .value(value) }
     switch phase {
     case .running, .sourceFailed: return .wait
     case .complete(let failure?):
@@ -92,7 +98,7 @@ struct ConcurrentResultsState<Value, SourceFailure: Error, Waiter> {
     precondition(parkedReader == nil, "an iterator was asked for two elements at once")
     switch phase {
     case .running, .sourceFailed:
-      guard ready.isEmpty else { return false }
+      guard unread.ready.isEmpty else { return false }
       parkedReader = reader
       return true
     case .complete, .cancelled: return false

@@ -32,9 +32,9 @@ final class ConcurrentResultsStorage<Output: Sendable, Failure: Error, SourceFai
     tell { $0.finish() }
   }
 
-  /// Forgets all outcomes, since nobody will read them.
+  /// Gives up all outcomes, since nobody will read them.
   func cancel() {
-    tell { $0.cancel() }
+    state.withLock { $0.cancel() }.reader?.resume()
   }
 
   /// What the reader does next.

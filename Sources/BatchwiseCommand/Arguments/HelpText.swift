@@ -2,13 +2,13 @@
 
 let fetchSummary = "Downloads every URL of a list, at most N at once."
 let demoSummary =
-  "The same on 20 pictures from a small origin inside the program: no network needed."
+  "The same on 20 pictures from inside the program: nothing to set up, no network."
 
 /// What `batchwise` says of itself.
 let overview = """
-  usage: batchwise fetch [OPTIONS] [URL ...]   download every URL of a list, at most N at once
-         batchwise demo  [OPTIONS]             the same on 20 pictures from inside the program
-         batchwise help  [COMMAND]             this text, or a command's options
+  usage: batchwise fetch [OPTIONS] [URL ...]  download a list, at most N at once
+         batchwise demo  [OPTIONS]            the same on 20 pictures of its own
+         batchwise help  [COMMAND]            this text, or a command's options
          batchwise --version
 
   For example:  batchwise fetch -i urls.txt -o pictures --limit 3

@@ -51,14 +51,14 @@ struct Fetch {
       downloader.stop()
       interrupted.yield()
     }
-    let signals = await InterruptSignals(stop: interrupt)
+    InterruptSignals.shared.begin(stop: interrupt)
     let sink = FetchSink(display, writer, describe, stop: interrupt)
     await sink.write([.run(limit: downloader.status.limit, output: options.output)])
 
     let run = Task { await downloader.run(source, reportingTo: sink) }
     let besides = [
       Task { await display.follow(downloader) },
-      Task { await sink.mindReader() },
+      Task { await sink.watchReader() },
       Task {
         for await _ in interrupts {
           try? await Task.sleep(for: Self.grace)
@@ -75,7 +75,7 @@ struct Fetch {
 
     if !options.isQuiet || report.status.failed > 0 { display.write(sink.failures) }
     if !options.isQuiet { display.write(summaryText(report)) }
-    return status(of: report, signals.status, sink.writeError, display)
+    return status(of: report, InterruptSignals.shared.status, sink.writeError, display)
   }
 
   /// What the run came to, for the shell, with a word to the person where one is needed.

@@ -29,7 +29,7 @@ struct FetchOptions: Sendable {
   static let table: [CommandOption<FetchOptions>] =
     [
       CommandOption(
-        "i", "input", "FILE", "the list, one URL a line; - or no list at all is standard input"
+        "i", "input", "FILE", "the list, one URL a line (-, or no list: standard input)"
       ) { options, text throws(Refusal) in options.input = try path(text, of: "--input") },
       CommandOption("o", "output", "DIR", "where files go; made if missing (default: .)") {
         options, text throws(Refusal) in
@@ -45,11 +45,11 @@ struct FetchOptions: Sendable {
         options.limit = try positiveNumber(text, of: "--limit")
       },
       CommandOption(
-        nil, "events", "FILE|-", "write what happens as lines of JSON; - is standard output"
+        nil, "events", "FILE|-", "what happens, as lines of JSON (-: standard output)"
       ) { options, text throws(Refusal) in options.events = try path(text, of: "--events") },
       CommandOption(
-        nil, "progress", "auto|always|never",
-        "a bar on a terminal and plain lines elsewhere, always a bar, or nothing (default: auto)"
+        nil, "progress", "WHEN",
+        "auto (a bar on a terminal), always (a bar) or never"
       ) { options, text throws(Refusal) in
         guard let progress = Progress(rawValue: text) else {
           throw Refusal(.usage, of: "--progress", text, "give auto, always or never")

@@ -58,7 +58,7 @@ final class FetchSink: EventSink {
   }
 
   /// Looks once a second whether the reader is still there, who may go while nothing happens.
-  func mindReader() async {
+  func watchReader() async {
     guard let stream = describe == nil ? writer?.stream : .standardOutput else { return }
     while !stream.hasLostReader {
       guard (try? await Task.sleep(for: .seconds(1))) != nil else { return }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Dispatch
 internal import Synchronization
 
 #if canImport(Glibc)
@@ -12,47 +11,61 @@ internal import Synchronization
 #endif
 
 /// Turns INT and TERM into an orderly stop: the first asks the run to end, the second ends it.
-final class InterruptSignals {
-  private let first = FirstSignal()
-  private let sources: [any DispatchSourceSignal]
+///
+/// The main thread does nothing but wait for them. Dispatch's signal sources are not used: on Linux
+/// they lose a signal now and then, when the main thread, which Dispatch leaves open to signals,
+/// takes it before Dispatch's own thread does.
+final class InterruptSignals: Sendable {
+  /// Those of this process.
+  static let shared = InterruptSignals()
+
+  private struct State {
+    var first: ExitStatus?
+    var stop: (@Sendable () -> Void)?
+  }
+
+  private let state = Mutex(State())
 
   /// The status that tells the shell of the first signal, or nil if there was none.
-  var status: ExitStatus? { first.status.withLock { $0 } }
+  var status: ExitStatus? { state.withLock { $0.first } }
 
-  /// Calls `stop` on the first signal, and ends the process at once on the second.
+  /// From now on the first signal calls `stop`, where it would have ended the process before.
+  func begin(stop: @escaping @Sendable () -> Void) { state.withLock { $0.stop = stop } }
+
+  /// Keeps the signals for ``wait()``, whatever else they were to do.
   ///
-  /// Returns when it hears every signal to come. Until then a signal still does what it always does,
-  /// and ends the process; in between there is no moment in which one would be lost.
-  init(stop: @escaping @Sendable () -> Void) async {
-    sources = [(SIGINT, ExitStatus.interrupted), (SIGTERM, .terminated)].map { [first] entry in
-      let (number, status) = entry
-      let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
-      source.setEventHandler {
-        let isFirst = first.status.withLock { received in
-          defer { received = received ?? status }
-          return received == nil
-        }
-        if isFirst { stop() } else { _exit(status.rawValue) }
-      }
-      return source
-    }
-    for source in sources {
-      await withCheckedContinuation { continuation in
-        source.setRegistrationHandler {
-          // Elsewhere Dispatch itself replaces what a signal does; ignoring it there would lose it.
-          #if canImport(Darwin)
-            signal(Int32(source.handle), SIG_IGN)
-          #endif
-          continuation.resume()
-        }
-        source.resume()
+  /// To be called while the main thread is the only one, so that all others inherit it.
+  static func hold() {
+    var signals = Self.signals
+    pthread_sigmask(SIG_BLOCK, &signals, nil)
+    // A shell's background job is told to ignore some; those would never be waited for.
+    for number in [SIGINT, SIGTERM] { signal(number, SIG_DFL) }
+  }
+
+  /// Waits for signals, one after the other, and acts on them.
+  func wait() -> Never {
+    var signals = Self.signals
+    var number: Int32 = 0
+    while true {
+      if sigwait(&signals, &number) == 0 {
+        receive(number == SIGINT ? .interrupted : .terminated)
       }
     }
   }
 
-  deinit { for source in sources { source.cancel() } }
+  private func receive(_ status: ExitStatus) {
+    let stop = state.withLock { state in
+      // It is called once.
+      defer { (state.first, state.stop) = (state.first ?? status, nil) }
+      return state.stop
+    }
+    if let stop { stop() } else { _exit(status.rawValue) }
+  }
 
-  private final class FirstSignal: Sendable {
-    let status = Mutex<ExitStatus?>(nil)
+  private static var signals: sigset_t {
+    var signals = sigset_t()
+    sigemptyset(&signals)
+    for number in [SIGINT, SIGTERM] { sigaddset(&signals, number) }
+    return signals
   }
 }

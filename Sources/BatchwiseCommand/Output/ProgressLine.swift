@@ -30,7 +30,7 @@ struct ProgressLine {
     parts.append("\(status.inFlight) in flight")
     parts.append(formatted(bytes: status.received))
     if elapsed >= .milliseconds(500) {
-      parts.append(formatted(bytes: Int64(Double(status.received) / elapsed.inSeconds)) + "/s")
+      parts.append(formatted(bytes: status.received, in: elapsed.inSeconds))
     }
     return parts.joined(separator: ", ")
   }
@@ -49,7 +49,7 @@ func summaryText(_ report: DownloadReport) -> String {
   text += ": \(formatted(bytes: status.bytes)) in \(formatted(number: seconds)) s"
   if status.done > 0, seconds > 0 {
     text += " (\(formatted(number: Double(status.done) / seconds)) files/s,"
-    text += " \(formatted(bytes: Int64(Double(status.bytes) / seconds)))/s)"
+    text += " \(formatted(bytes: status.bytes, in: seconds)))"
   }
   return text + ", peak in flight \(status.peakInFlight)\n"
 }
@@ -63,6 +63,11 @@ func formatted(bytes: Int64) -> String {
     value /= 1024
   }
   return formatted(number: value) + " TiB"
+}
+
+/// A number of bytes a second.
+func formatted(bytes: Int64, in seconds: Double) -> String {
+  formatted(bytes: Int64(exactly: (Double(bytes) / seconds).rounded()) ?? .max) + "/s"
 }
 
 /// A number with about three digits that matter.

@@ -65,7 +65,8 @@ public struct TransferTimeouts: Sendable, Equatable {
 /// Receives the answer to one request.
 ///
 /// All calls for one transfer are made one after the other, so an implementation needs no lock for
-/// what only these methods touch.
+/// what only these methods touch. A handler serves one transfer at a time; after `finish(_:)` was
+/// called, and inside it, it may be used for another.
 public protocol TransferHandler: AnyObject, Sendable {
   /// Receives the final answer's head, and says whether its body is wanted.
   ///

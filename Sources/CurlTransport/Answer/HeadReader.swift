@@ -50,13 +50,17 @@ package struct HeadReader: Sendable {
     }
   }
 
-  /// The most bytes a head may have, interim answers included. libcurl bounds each line alone.
+  /// The most bytes a head may have, interim answers included.
+  ///
+  /// libcurl bounds each line alone.
   package static let maximumBytes = 256 * 1024
 
   /// Starts before the first line.
   package init() {}
 
-  /// Reads one line, its end included. An empty line ends a head; trailers after it are ignored.
+  /// Reads one line, its end included.
+  ///
+  /// An empty line ends a head; trailers after it are ignored.
   package mutating func read(line: UnsafeRawBufferPointer) -> Step {
     bytes += line.count
     if bytes > Self.maximumBytes { return .broken("its head is too long") }

@@ -33,7 +33,9 @@ struct DeadEnd: ~Copyable {
   }
 
   /// Closes the connection of an idle socket, if there is anything to read from it, and lets its
-  /// descriptor lead to the dead end. Returns whether it did.
+  /// descriptor lead to the dead end.
+  ///
+  /// - Returns: Whether it did.
   func replace(ifNotSilent descriptor: CInt) -> Bool {
     var byte: UInt8 = 0
     let count = recv(descriptor, &byte, 1, CInt(MSG_PEEK) | CInt(MSG_DONTWAIT))

@@ -29,7 +29,9 @@ package final class Inbox: Sendable {
     self.wake = wake
   }
 
-  /// Leaves a command. The loop is woken at most once for all that it finds when it wakes.
+  /// Leaves a command.
+  ///
+  /// The loop is woken at most once for all that it finds when it wakes.
   package func post(_ command: Command) {
     let mustWake = state.withLock { state in
       state.commands.append(command)
@@ -39,8 +41,9 @@ package final class Inbox: Sendable {
     if mustWake { wake() }
   }
 
-  /// Tells the loop to end. Nothing may be posted any more.
+  /// Tells the loop to end.
   ///
+  /// Nothing may be posted any more.
   /// The loop may be gone as soon as the lock is, so here it is woken under it.
   package func close() {
     state.withLock { state in

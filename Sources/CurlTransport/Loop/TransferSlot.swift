@@ -219,7 +219,9 @@ extension TransferSlot {
     Unmanaged<TransferSlot>.fromOpaque(address).takeUnretainedValue()
   }
 
-  /// Whether nothing of the answer has arrived for too long. Connecting has a timeout of its own.
+  /// Whether nothing of the answer has arrived for too long.
+  ///
+  /// Connecting has a timeout of its own.
   func hasGoneIdle(at now: ContinuousClock.Instant) -> Bool {
     let since = heard ?? requestSent
     guard let since, now - since >= idleTimeout else { return false }
@@ -238,10 +240,10 @@ extension TransferSlot {
   ///
   /// A pooled connection may have died in silence, which shows when a request is sent on it. libcurl
   /// tries again by itself, but counts these tries over the whole life of a handle, and every sixth
-  /// is one too many.
+  /// is one too many. Or the rest of an earlier answer, longer than announced, was still on its
+  /// way, and stands where the answer should begin.
   func needsFreshConnection(after result: CURLcode) -> Bool {
-    guard !isSecondTry, head.isUntouched, stop == nil,
-      result == CURLE_GOT_NOTHING || result == CURLE_SEND_ERROR || result == CURLE_RECV_ERROR,
+    guard !isSecondTry, head.isUntouched, stop == nil, result.mayBeTheConnectionsFault,
       number(CURLINFO_NUM_CONNECTS) == 0
     else { return false }
     isSecondTry = true
@@ -297,6 +299,18 @@ extension TransferSlot {
     var value = 0
     ccurl_get_long(easy, info, &value)
     return value
+  }
+}
+
+extension CURLcode {
+  fileprivate var mayBeTheConnectionsFault: Bool {
+    switch self {
+    case CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR: true
+    case CURLE_UNSUPPORTED_PROTOCOL, CURLE_WEIRD_SERVER_REPLY: true
+    // A line too long for a head; newer versions have a code of its own for it.
+    case CURLE_OUT_OF_MEMORY, CURLcode(rawValue: 100): true
+    default: false
+    }
   }
 }
 

@@ -31,7 +31,7 @@ struct FeedStateTests {
   @Test("starts no more workers than there are elements, nor than the limit", arguments: 0...5)
   func hiresWhatIsNeeded(count: Int) {
     var state = makeState(limit: 3)
-    state.add(makeBlock(count))
+    _ = state.add(makeBlock(count))
     var hired = 0
     while isProceeding(state.hire()) { hired += 1 }
     #expect(hired == min(3, count))
@@ -41,7 +41,7 @@ struct FeedStateTests {
   func prefersIdleWorkers() {
     var state = makeState(limit: 3)
     let block = makeBlock(1)
-    state.add(block)
+    _ = state.add(block)
     #expect(isProceeding(state.hire()))
     state.arrive(wasParked: false)
     _ = block.claim()
@@ -58,7 +58,7 @@ struct FeedStateTests {
   func wakesOneAtATime() {
     var state = makeState(limit: 2)
     let block = makeBlock(2)
-    state.add(block)
+    _ = state.add(block)
     for name in ["first", "second"] {
       _ = state.hire()
       state.arrive(wasParked: false)
@@ -81,7 +81,7 @@ struct FeedStateTests {
   @Test("lets nobody park who has something to do")
   func looksAgainBeforeParking() {
     var state = makeState(limit: 1)
-    state.add(makeBlock(1))
+    _ = state.add(makeBlock(1))
     #expect(state.park(worker: "worker") == false)
     #expect(state.park(owner: "owner") == false)
     #expect(state.park(feeder: "feeder") == false)
@@ -93,7 +93,7 @@ struct FeedStateTests {
   func backlogIsHalved() {
     var state = makeState(backlog: 4...4)
     let block = makeBlock(4)
-    state.add(block)
+    _ = state.add(block)
     #expect(state.hints.roomOffset == .max)
     #expect(state.park(feeder: "feeder") == true)
     #expect(state.hints.roomOffset == 1)
@@ -111,7 +111,7 @@ struct FeedStateTests {
   func backlogGrows() {
     var state = makeState(backlog: 4...10)
     let block = makeBlock(4)
-    state.add(block)
+    _ = state.add(block)
     for expected in [8, 10, 10] {
       #expect(state.park(feeder: "feeder") == true)
       while block.claim() != nil { _ = state.noteClaim() }
@@ -137,7 +137,7 @@ struct FeedStateTests {
       return
     }
     let block = makeBlock(3)
-    state.add(block)
+    _ = state.add(block)
     while block.claim() != nil {}
     #expect(state.park(feeder: "feeder") == true)
     #expect(state.noteClaim() == nil)
@@ -152,7 +152,7 @@ struct FeedStateTests {
   func oldestBlockFirst() {
     var state = makeState()
     let blocks = [makeBlock(1, capacity: 1), makeBlock(1, at: 1)]
-    for block in blocks { state.add(block) }
+    for block in blocks { _ = state.add(block) }
     for block in blocks {
       guard case .proceed(let next) = state.work else {
         Issue.record("there is work")
@@ -171,7 +171,7 @@ struct FeedStateTests {
   func endsOnce() {
     var state = makeState(limit: 3)
     let block = makeBlock(1)
-    state.add(block)
+    _ = state.add(block)
     _ = state.hire()
     state.arrive(wasParked: false)
     _ = block.claim()
@@ -190,7 +190,7 @@ struct FeedStateTests {
     for (ready, claimed, isFinished) in [(2, 2, true), (2, 1, true), (2, 2, false)] {
       var state = makeState()
       let block = makeBlock(ready)
-      state.add(block)
+      _ = state.add(block)
       for _ in 0..<claimed { _ = block.claim() }
       if isFinished { _ = state.finish() }
       let isWhole = claimed == ready && isFinished
@@ -204,7 +204,7 @@ struct FeedStateTests {
     var state = makeState()
     _ = state.end()
     let block = makeBlock(2)
-    state.add(block)
+    _ = state.add(block)
     #expect(block.isClosed)
   }
 }

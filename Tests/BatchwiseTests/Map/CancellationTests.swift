@@ -145,6 +145,51 @@ struct CancellationTests {
     }
   }
 
+  /// Cancels a task when the last reference to it goes.
+  private final class Trap: Sendable {
+    private let task: Mutex<Task<Void, Never>?>
+
+    init(_ task: Task<Void, Never>?) {
+      self.task = Mutex(task)
+    }
+
+    deinit {
+      task.withLock { $0 }?.cancel()
+    }
+  }
+
+  /// A block was let go of under the feed's lock, and such a deinit took that lock again: the
+  /// process trapped.
+  @Test("from the deinit of an element or of an unread outcome does not stop everything")
+  func cancelledByADeinit() async {
+    let caller = Mutex<Task<Void, Never>?>(nil)
+    let isSet = Gate()
+    let task = Task {
+      await isSet.pass()
+      let traps = (0..<1_000).lazy.map { _ in Trap(caller.withLock { $0 }) }
+      _ = try? await traps.concurrentForEach(limit: 2) { _ in try Task.checkCancellation() }
+    }
+    caller.withLock { $0 = task }
+    isSet.open()
+    await task.value
+
+    let isReading = Gate()
+    let reader = Mutex<Task<Void, Never>?>(nil)
+    let reading = Task {
+      await isReading.pass()
+      let results = (0..<1_000).concurrentResults(limit: 4, readAhead: 100) { element in
+        if element == 3 { try? await Gate().passUnlessCancelled() }
+        return Trap(reader.withLock { $0 })
+      }
+      for await outcome in results where outcome.offset == 2 {
+        withUnsafeCurrentTask { $0?.cancel() }
+      }
+    }
+    reader.withLock { $0 = reading }
+    isReading.open()
+    await reading.value
+  }
+
   /// Runs the operation in a task that is cancelled from the start.
   private func cancelled(_ operation: @escaping @Sendable () async -> Void) async {
     await Task {

@@ -3,9 +3,10 @@
 import Batchwise
 import Testing
 
-/// The first version read a sequence inside the body of a task group without naming the caller's
-/// isolation. The closure left the actor, the compiler said nothing, and the sequence was read on
-/// another thread.
+/// A closure inside a task group leaves the actor unless it captures the isolation, and the compiler
+/// does not say so.
+///
+/// That is how a first sketch came to read the caller's own sequence on another thread.
 @Suite("A sequence that belongs to an actor", .timeLimit(.minutes(1)))
 @MainActor
 struct IsolationTests {

@@ -37,6 +37,38 @@ struct SteppedMapTests {
     }
   }
 
+  @Test("has in flight what can be while its source is silent", arguments: 0..<8 as Range<UInt64>)
+  func silentSource(round: UInt64) throws {
+    for seed in round * 500..<(round + 1) * 500 {
+      var generator = SeededGenerator(seed: seed)
+      let count = Int.random(in: 0...9, using: &generator)
+      let limit = Int.random(in: 1...5, using: &generator)
+      // Bodies from here on end only when cancelled.
+      let firstEndless = Int.random(in: 0...count, using: &generator)
+      let limits = FeedLimits(
+        inFlight: limit, backlog: 1...Int.random(in: 1...4, using: &generator),
+        blockSize: Int.random(in: 1...3, using: &generator))
+      let source = AsyncNumbers(
+        count: count, isSilentAtEnd: true, burst: Int.random(in: 1...4, using: &generator))
+      let probe = InFlightProbe()
+      let executor = SteppingExecutor(seed: seed)
+      var inFlight: Int?
+      let (result, _) = try executor.run(cancelling: { inFlight = probe.counts.inFlight }) {
+        let engine = Engine<Int, Void, any Error>(limits, outlet: .discard) { element in
+          try await probe.body {
+            for _ in 0..<(element % 3) { await Task.yield() }
+            if element >= firstEndless { try await Gate().passUnlessCancelled() }
+          }
+        }
+        await engine.run(source)
+        try engine.checkCompletion()
+      }
+      #expect(inFlight == min(limit, count - firstEndless), "seed \(seed)")
+      #expect(throws: CancellationError.self, "seed \(seed)") { try result.get() }
+      #expect(probe.counts.inFlight == 0, "seed \(seed)")
+    }
+  }
+
   @Test("is never short when cancelled at any step", arguments: SmallWorld.Source.allCases)
   func cancelledAtEveryStep(source: SmallWorld.Source) throws {
     for world in SmallWorld.every(upTo: 4, limits: 1...4, failing: false)

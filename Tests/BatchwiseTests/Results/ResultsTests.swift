@@ -44,7 +44,8 @@ struct ResultsTests {
     arguments: [1, 3, 64], [ConcurrentResultsOrder.source, .completion])
   func peak(limit: Int, order: ConcurrentResultsOrder) async {
     let probe = InFlightProbe()
-    let results = AsyncNumbers(count: 200).concurrentResults(limit: limit, order: order) { element in
+    let source = AsyncNumbers(count: 200)
+    let results = source.concurrentResults(limit: limit, order: order) { element in
       await probe.body {
         await probe.waitUntilStarted(limit)
         await Task.yield()
@@ -165,23 +166,19 @@ struct ResultsTests {
   @Test("whose reader is cancelled end only when nothing is at work any more")
   func cancelledReader() async {
     let probe = InFlightProbe()
-    let isCancelled = Gate()
     let task = Task {
-      var count = 0
-      for await _ in (0..<100).concurrentResults(limit: 5, { element in
+      let results = (0..<100).concurrentResults(limit: 5) { element in
         await probe.body {
-          // Deaf to cancellation for a while.
-          await isCancelled.pass()
+          // Hears of the cancellation, and is in no hurry.
+          try? await Gate().passUnlessCancelled()
           for _ in 0..<20 { await Task.yield() }
         }
-      }) {
-        count += 1
       }
+      let count = await results.reduce(0) { count, _ in count + 1 }
       return (count, probe.counts.inFlight)
     }
     await probe.waitUntilStarted(5)
     task.cancel()
-    isCancelled.open()
     let (count, inFlight) = await task.value
     #expect(count == 0)
     #expect(inFlight == 0)
@@ -214,6 +211,37 @@ struct ResultsTests {
       #expect(error == Boom(offset: 20))
     }
     #expect(offsets == Array(0..<20))
+  }
+
+  @Test("carry the first reader's task-local values into every body")
+  func context() async {
+    await MapTests.Key.$name.withValue("reader") {
+      for await outcome in LazyNumbers(count: 20).concurrentResults(
+        limit: 3, { _ in MapTests.Key.name })
+      {
+        #expect(outcome.result.get() == "reader")
+      }
+    }
+  }
+
+  @Test("let go of elements, outcomes and the body when they are over or dropped")
+  func releasesEverything() async {
+    final class Thing: Sendable {}
+    for taken in [1, 30] {
+      weak var captured: Thing?
+      do {
+        let thing = Thing()
+        captured = thing
+        let results = (0..<30).concurrentResults(limit: 3) { _ in thing }
+        var left = taken
+        for await _ in results {
+          left -= 1
+          if left == 0 { break }
+        }
+      }
+      // A dropped run ends soon, but not at once.
+      while captured != nil { await Task.yield() }
+    }
   }
 
   @Test("lose and repeat nothing, in either order, with any limit", arguments: [1, 2, 8, .max])

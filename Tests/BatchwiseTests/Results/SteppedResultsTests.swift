@@ -89,7 +89,8 @@ struct SteppedResultsTests {
     }
   }
 
-  @Test("have one outcome for every element, within their bounds", arguments: 0..<8 as Range<UInt64>)
+  @Test(
+    "have one outcome for every element, within their bounds", arguments: 0..<8 as Range<UInt64>)
   func oneForEach(round: UInt64) throws {
     for seed in round * 500..<(round + 1) * 500 {
       var generator = SeededGenerator(seed: seed)

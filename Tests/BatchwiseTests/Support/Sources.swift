@@ -28,6 +28,8 @@ struct AsyncNumbers: AsyncSequence, Sendable {
   var count: Int
   /// Whether it waits for its cancellation, after the last number, instead of ending.
   var isSilentAtEnd = false
+  /// How many numbers come in a row without a suspension between them.
+  var burst = 1
   /// Called with every number that is given away.
   var onNext: @Sendable (Int) -> Void = { _ in }
 
@@ -42,7 +44,7 @@ struct AsyncNumbers: AsyncSequence, Sendable {
     }
 
     mutating func next(isolation: isolated (any Actor)?) async -> Int? {
-      await Task.yield()
+      if next.isMultiple(of: source.burst) { await Task.yield() }
       guard next < source.count else {
         if source.isSilentAtEnd { try? await Gate().passUnlessCancelled() }
         return nil

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// Something whose cost for each of its elements is measured.
+struct Subject {
+  let name: String
+  let count: Int
+  let body: () async -> Void
+
+  init(_ name: String, count: Int, body: @escaping () async -> Void) {
+    self.name = name
+    self.count = count
+    self.body = body
+  }
+
+  /// Nanoseconds an element, in one round.
+  func measure() async -> Double {
+    let duration = await ContinuousClock().measure { await body() }
+    return duration / .nanoseconds(1) / Double(count)
+  }
+}
+
+/// A subject next to its baseline, and the ratio that is aimed at.
+struct Comparison {
+  let subject: Subject
+  let baseline: Subject
+  let goal: Double?
+
+  init(_ subject: Subject, to baseline: Subject, atMost goal: Double?) {
+    self.subject = subject
+    self.baseline = baseline
+    self.goal = goal
+  }
+}
+
+/// Measures every comparison and prints a table; ends the program if a goal was missed.
+func report(_ comparisons: [Comparison], rounds: Int) async {
+  var isGood = true
+  print("nanoseconds an element, median of \(rounds) rounds")
+  for comparison in comparisons {
+    var times: (subject: [Double], baseline: [Double]) = ([], [])
+    _ = await comparison.subject.measure()
+    for _ in 0..<rounds {
+      times.baseline.append(await comparison.baseline.measure())
+      times.subject.append(await comparison.subject.measure())
+    }
+    let (time, base) = (median(times.subject), median(times.baseline))
+    let isMet = comparison.goal.map { time / base <= $0 } ?? true
+    isGood = isGood && isMet
+    let goal = comparison.goal.map { "goal 1/\(rounded(1 / $0))\(isMet ? "" : ", missed")" } ?? ""
+    print(
+      pad(comparison.subject.name, 40), pad("\(rounded(time))", 7), "against",
+      pad("\(rounded(base))", 7), pad("1/\(rounded(base / time))", 7), goal)
+  }
+  if !isGood { exit(1) }
+}
+
+private func median(_ values: [Double]) -> Double {
+  values.sorted()[values.count / 2]
+}
+
+private func rounded(_ value: Double) -> Double {
+  (value * 10).rounded() / 10
+}
+
+private func pad(_ text: String, _ width: Int) -> String {
+  text + String(repeating: " ", count: max(0, width - text.count))
+}

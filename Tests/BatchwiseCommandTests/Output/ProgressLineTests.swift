@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import BatchwiseCommand
+@testable import BatchwiseDownload
+
+@Suite("The display's line", .timeLimit(.minutes(1)))
+struct ProgressLineTests {
+  @Test(
+    "The bar is never wider than the terminal, whatever it has to tell",
+    arguments: [1, 2, 20, 40, 80, 200])
+  func width(columns: Int) {
+    for finished in [0, 1, 50, 99, 100] {
+      for received in [0, 1023, 1 << 20, Int64.max] {
+        for elapsed in [Duration.zero, .seconds(1), .seconds(1_000_000)] {
+          for isListRead in [false, true] {
+            var status = DownloadStatus(limit: 8)
+            status.done = finished
+            status.failed = finished / 2
+            status.waiting = 100 - finished
+            status.received = received
+            status.isListRead = isListRead
+            let line = ProgressLine(status: status, elapsed: elapsed).bar(width: columns)
+            // In the last column a terminal would begin a new line.
+            #expect(line.count < columns, "\(line)")
+            #expect(!line.contains { $0.isNewline || $0 == "\u{1b}" || $0 == "\r" })
+          }
+        }
+      }
+    }
+  }
+
+  @Test("It is filled as far as the list is done, once the list's length is known")
+  func bar() {
+    var status = DownloadStatus(limit: 8)
+    status.done = 5
+    status.skipped = 2
+    status.failed = 3
+    status.inFlight = 4
+    status.waiting = 6
+    status.received = 2048
+    let counts = "10 done, 3 of them failed, 4 in flight, 2.00 KiB, 1.00 KiB/s"
+    #expect(ProgressLine(status: status, elapsed: .seconds(2)).bar(width: 200) == counts)
+    status.isListRead = true
+    #expect(
+      ProgressLine(status: status, elapsed: .seconds(2)).bar(width: 200)
+        == "[===============               ] "
+        + "10/20 done, 3 of them failed, 4 in flight, 2.00 KiB, 1.00 KiB/s")
+  }
+
+  @Test("An empty list and a list that is done do not break it")
+  func edges() {
+    var status = DownloadStatus(limit: 8)
+    status.isListRead = true
+    #expect(
+      ProgressLine(status: status, elapsed: .zero).bar(width: 80) == "0/0 done, 0 in flight, 0 B")
+    status.done = 3
+    #expect(
+      ProgressLine(status: status, elapsed: .zero).bar(width: 80)
+        == "[\(String(repeating: "=", count: 30))] 3/3 done, 0 in flight, 0 B")
+  }
+
+  @Test("The summary counts what there is, and leaves out what there is not")
+  func summary() {
+    var status = DownloadStatus(limit: 8)
+    #expect(
+      summaryText(DownloadReport(status: status, duration: .zero, ending: .listDone))
+        == "0 done: 0 B in 0.00 s, peak in flight 0\n")
+    status.done = 10
+    status.failed = 1
+    status.skipped = 2
+    status.bytes = 10 << 20
+    status.peakInFlight = 3
+    #expect(
+      summaryText(DownloadReport(status: status, duration: .seconds(4), ending: .listDone))
+        == "10 done, 1 failed, 2 skipped: 10.0 MiB in 4.00 s (2.50 files/s, 2.50 MiB/s), "
+        + "peak in flight 3\n")
+  }
+
+  @Test(
+    "Sizes have about three digits and a unit",
+    arguments: [
+      (0, "0 B"), (1, "1 B"), (1023, "1023 B"), (1024, "1.00 KiB"), (1536, "1.50 KiB"),
+      (10 << 10, "10.0 KiB"), (100 << 10, "100 KiB"), ((1 << 20) - 1, "1.00 MiB"),
+      (1 << 20, "1.00 MiB"), (1 << 30, "1.00 GiB"), (1 << 40, "1.00 TiB"),
+      (Int64.max, "8388608 TiB"),
+    ] as [(Int64, String)])
+  func bytes(count: Int64, text: String) {
+    #expect(formatted(bytes: count) == text)
+  }
+
+  @Test(
+    "Numbers have about three digits",
+    arguments: [
+      (0, "0.00"), (0.004, "0.00"), (0.005, "0.01"), (1.05, "1.05"), (9.994, "9.99"),
+      (9.995, "10.0"), (10, "10.0"), (99.94, "99.9"), (99.95, "100"), (1234.5, "1235"),
+    ])
+  func numbers(number: Double, text: String) {
+    #expect(formatted(number: number) == text)
+  }
+}
