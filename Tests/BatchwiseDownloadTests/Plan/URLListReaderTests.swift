@@ -126,9 +126,13 @@ struct URLListReaderTests {
         pipe.write("a\n")
         _ = try await reader.next(upTo: 1)
       }
-      // Writing to a pipe that nobody reads is an error.
-      #expect(pipe.hasReader != closes)
-      if closes { pipe.forgetReading() }
+      if closes {
+        // The queue of the reader may hold it for a moment after it has answered.
+        while pipe.hasReader { await Task.yield() }
+        pipe.forgetReading()
+      } else {
+        #expect(pipe.hasReader)
+      }
     }
   }
 
