@@ -32,6 +32,8 @@ struct AsyncNumbers: AsyncSequence, Sendable {
   var burst = 1
   /// Called with every number that is given away.
   var onNext: @Sendable (Int) -> Void = { _ in }
+  /// Called when it falls silent.
+  var onSilence: @Sendable () -> Void = {}
 
   func makeAsyncIterator() -> Iterator { Iterator(source: self) }
 
@@ -46,7 +48,10 @@ struct AsyncNumbers: AsyncSequence, Sendable {
     mutating func next(isolation: isolated (any Actor)?) async -> Int? {
       if next.isMultiple(of: source.burst) { await Task.yield() }
       guard next < source.count else {
-        if source.isSilentAtEnd { try? await Gate().passUnlessCancelled() }
+        if source.isSilentAtEnd {
+          source.onSilence()
+          try? await Gate().passUnlessCancelled()
+        }
         return nil
       }
       defer { next += 1 }
