@@ -10,7 +10,7 @@ let package = Package(
     .library(name: "Batchwise", targets: ["Batchwise"]),
     .library(name: "BatchwiseDownload", targets: ["BatchwiseDownload"]),
     .library(name: "CurlTransport", targets: ["CurlTransport"]),
-    .executable(name: "batchwise", targets: ["batchwise"]),
+    .executable(name: "batchwise", targets: ["BatchwiseMain"]),
   ],
   targets: [
     // The libraries, from the core outwards. None imports a sibling of its own level.
@@ -24,7 +24,7 @@ let package = Package(
       dependencies: [
         "BatchwiseDownload", "CurlTransport", "CGetopt", "CMicrohttpd", "CZlib",
       ]),
-    .executableTarget(name: "batchwise", dependencies: ["BatchwiseCommand"]),
+    .executableTarget(name: "BatchwiseMain", dependencies: ["BatchwiseCommand"]),
 
     // Headers only: what the operating system has and Swift's own modules leave out.
     .systemLibrary(name: "CFileCalls"),

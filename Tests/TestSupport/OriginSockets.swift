@@ -21,6 +21,7 @@ struct Listener: Sendable {
 
   init() throws {
     let descriptor = socket(AF_INET, stream, 0)
+    _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
     var address = Self.loopback(port: 0)
     var length = socklen_t(MemoryLayout<sockaddr_in>.size)
     let result = withUnsafeMutablePointer(to: &address) { pointer in
@@ -71,6 +72,8 @@ final class Connection: Sendable {
 
   init(descriptor: CInt) {
     self.descriptor = descriptor
+    // Closing it must close the connection, though a test may have started a server meanwhile.
+    _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
     var one: CInt = 1
     let size = socklen_t(MemoryLayout<CInt>.size)
     setsockopt(descriptor, CInt(IPPROTO_TCP), TCP_NODELAY, &one, size)

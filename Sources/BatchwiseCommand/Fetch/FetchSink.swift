@@ -49,7 +49,10 @@ final class FetchSink: EventSink {
       let text = events.compactMap(describe).map { $0 + "\n" }.joined()
       note(display.write(text, to: .standardOutput))
     }
-    await write(events.map(EventLine.init))
+    // In parts, for thousands of events may have waited, and text takes more memory than they do.
+    for start in stride(from: 0, to: events.count, by: 256) {
+      await write(events[start...].prefix(256).map(EventLine.init))
+    }
   }
 
   /// Writes lines of the events file, if there is one.

@@ -65,11 +65,14 @@ public final class OutputFolder: Sendable {
   private static func probe(
     _ folder: Int32, namelessFiles: Bool
   ) throws(SystemError) -> (partials: Int32?, now: FileTime) {
+    errno = 0
     let nameless = namelessFiles ? batchwise_open_nameless(folder, 0o600) : -1
     if nameless >= 0 {
       defer { close(nameless) }
       return (nil, try FileTime(now: nameless))
     }
+    // No more files may be open just now, which says nothing about this file system.
+    if errno == EMFILE || errno == ENFILE { throw SystemError(errno) }
     guard mkdirat(folder, ".batchwise", 0o777) == 0 || errno == EEXIST else {
       throw SystemError(errno)
     }

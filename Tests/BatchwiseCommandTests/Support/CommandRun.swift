@@ -49,6 +49,8 @@ final class CommandRun: Sendable {
   /// What has been captured of standard error so far.
   let errors = Watched<[UInt8]>([])
 
+  /// Kept open for as long as the run is held.
+  private let wires: [Wire?]
   private let status = Mutex<Int32?>(nil)
   /// How many are still at work: those who read what is captured, and who waits for the process.
   private let readers = Watched(0)
@@ -69,6 +71,7 @@ final class CommandRun: Sendable {
   ) throws {
     let streams = [input, output, errors]
     let wires = try streams.map { try $0.makeWire() }
+    self.wires = wires
     process = try spawn(
       wrapper + [Self.program()] + arguments,
       environment: ProcessInfo.processInfo.environment.merging(environment) { $1 }
@@ -140,7 +143,7 @@ final class CommandRun: Sendable {
     while let pending = UInt64(try kernelStatus("ShdPnd"), radix: 16),
       pending & 1 << UInt64(signal - 1) != 0
     {
-      await Task.yield()
+      try await Task.sleep(for: .milliseconds(1))
     }
   }
 
@@ -157,7 +160,7 @@ final class CommandRun: Sendable {
   private func read(_ stream: Stream, from wire: Wire?, into captured: Watched<[UInt8]>) {
     guard let wire, stream.isCaptured else { return }
     inThread { _ in
-      while case let bytes = wire.readSome(), !bytes.isEmpty { captured.update { $0 += bytes } }
+      while case let bytes = wire.readBlocking(), !bytes.isEmpty { captured.update { $0 += bytes } }
     }
   }
 

@@ -54,27 +54,36 @@ final class Wire: Sendable {
     return Wire(ours: ours, theirs: theirs)
   }
 
-  /// Writes a text, as far as there is a reader.
-  func write(_ text: String) {
+  /// Writes a text, and says whether there was a reader for all of it.
+  @discardableResult
+  func write(_ text: String) -> Bool {
     var rest = Array(text.utf8)[...]
     while !rest.isEmpty {
       let count = rest.withUnsafeBytes { Glibc.write(ours, $0.baseAddress, $0.count) }
-      guard count > 0 else { return }
+      guard count > 0 else { return false }
       rest = rest.dropFirst(count)
     }
+    return true
   }
 
-  /// The next bytes as soon as there are some; none at the end.
-  func readSome() -> [UInt8] {
+  /// The next bytes as soon as there are some, or none at the end; blocks the thread meanwhile.
+  func readBlocking() -> [UInt8] {
     [UInt8](unsafeUninitializedCapacity: 65_536) { buffer, count in
       count = max(0, Glibc.read(ours, buffer.baseAddress, buffer.count))
     }
   }
 
+  /// The next bytes as soon as there are some, or none at the end.
+  func readSome() async -> [UInt8] {
+    await withCheckedContinuation { continuation in
+      Thread.detachNewThread { continuation.resume(returning: self.readBlocking()) }
+    }
+  }
+
   /// Everything up to the end.
-  func readToEnd() -> [UInt8] {
+  func readToEnd() async -> [UInt8] {
     var all: [UInt8] = []
-    while case let bytes = readSome(), !bytes.isEmpty { all += bytes }
+    while case let bytes = await readSome(), !bytes.isEmpty { all += bytes }
     return all
   }
 

@@ -109,6 +109,43 @@ struct CancellationTests {
     #expect(try await task.value == [1, 2])
   }
 
+  @Test("hides the errors that it causes, also when nothing is left to start")
+  func causeIsKept() async {
+    for count in [2, 50] {
+      for source in SmallWorld.Source.allCases {
+        let probe = InFlightProbe()
+        let task = Task {
+          try await SmallWorld(source: source, count: count, limit: 2).forEach { element in
+            try await probe.body {
+              do { try await Gate().passUnlessCancelled() } catch { throw Boom(offset: element) }
+            }
+          }
+        }
+        await probe.waitUntilStarted(2)
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+      }
+    }
+  }
+
+  @Test("while the source is read lets nothing further be read")
+  func whileReading() async {
+    let given = Mutex(0)
+    let source = sequence(state: 0) { (next: inout Int) -> Int? in
+      next += 1
+      given.withLock { $0 = next }
+      if next == 5 { withUnsafeCurrentTask { $0?.cancel() } }
+      return next
+    }
+    await Task {
+      let numbers = source
+      await #expect(throws: CancellationError.self) {
+        try await numbers.concurrentForEach(limit: 3) { _ in try Task.checkCancellation() }
+      }
+    }.value
+    #expect(given.withLock { $0 } == 5)
+  }
+
   @Test("cancels a silent source")
   func silentSource() async {
     let probe = InFlightProbe()
@@ -125,24 +162,59 @@ struct CancellationTests {
     await #expect(throws: CancellationError.self) { _ = try await task.value }
   }
 
-  @Test("is never taken for the end of a source that answers it with its end")
-  func streamThatEnds() async {
-    for _ in 0..<300 {
-      let (stream, continuation) = AsyncStream.makeStream(of: Int.self)
-      let probe = InFlightProbe()
-      let task = Task {
-        try await stream.concurrentMap(limit: 2) { element in
-          try await probe.body {
-            if element < 0 { throw Boom(offset: element) }
-            return element
-          }
+  /// A source that gives one number, and answers its cancellation with its end.
+  private struct EndingSource: AsyncSequence, Sendable {
+    let onEnd: @Sendable () -> Void
+
+    func makeAsyncIterator() -> Iterator { Iterator(onEnd: onEnd) }
+
+    struct Iterator: AsyncIteratorProtocol {
+      let onEnd: @Sendable () -> Void
+      var hasGiven = false
+
+      mutating func next() async -> Int? { await next(isolation: #isolation) }
+
+      mutating func next(isolation: isolated (any Actor)?) async -> Int? {
+        guard hasGiven else {
+          hasGiven = true
+          return 0
         }
+        while !Task.isCancelled { await Task.yield() }
+        onEnd()
+        return nil
       }
-      continuation.yield(1)
-      await probe.waitUntilStarted(1)
-      task.cancel()
-      await #expect(throws: CancellationError.self) { _ = try await task.value }
     }
+  }
+
+  // The reader of the source and the bodies are cancelled one after the other, and the handler of
+  // the call comes last. In between the source may have answered with its end, which must not be
+  // taken for the end of the list. The body holds the cancelling thread up there for a while; if
+  // that is too short, the test is weaker, but no less true.
+  @Test("is never taken for the end of a source that answers it with its end")
+  @MainActor func sourceThatEnds() async {
+    let hasEnded = Atomic<Bool>(false)
+    let isWaiting = Gate()
+    let source = EndingSource { hasEnded.store(true, ordering: .relaxed) }
+    let task = Task.detached {
+      try await source.concurrentMap(limit: 2) { element in
+        let end = Gate()
+        await withTaskCancellationHandler {
+          isWaiting.open()
+          await end.pass()
+        } onCancel: {
+          var turns = 0
+          while turns < 1_000_000 {
+            if hasEnded.load(ordering: .relaxed) { turns += 1 }
+          }
+          end.open()
+        }
+        if element < 0 { throw Boom(offset: element) }
+        return element
+      }
+    }
+    await isWaiting.pass()
+    task.cancel()
+    await #expect(throws: CancellationError.self) { _ = try await task.value }
   }
 
   /// Cancels a task when the last reference to it goes.

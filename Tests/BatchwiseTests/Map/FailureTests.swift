@@ -178,8 +178,9 @@ struct FailureTests {
           _ = try await elements.lazy.map { $0 }.concurrentMap(limit: 4, body)
         }
       }
-      #expect(Thing.alive.load(ordering: .relaxed) == 500)
-      _ = failing
+      withExtendedLifetime(elements) {
+        #expect(Thing.alive.load(ordering: .relaxed) == 500)
+      }
     }
   }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Synchronization
 import TestSupport
 import Testing
 
@@ -66,6 +67,24 @@ struct SteppedMapTests {
       #expect(inFlight == min(limit, count - firstEndless), "seed \(seed)")
       #expect(throws: CancellationError.self, "seed \(seed)") { try result.get() }
       #expect(probe.counts.inFlight == 0, "seed \(seed)")
+    }
+  }
+
+  @Test("that fails reads next to nothing further of a source that is deaf to cancellation")
+  func deafSource() throws {
+    let limits = FeedLimits(inFlight: 1, backlog: 64...64)
+    for seed in 0..<200 as Range<UInt64> {
+      let given = Mutex(0)
+      let source = AsyncNumbers(count: 64) { number in given.withLock { $0 = number } }
+      let (result, _) = try SteppingExecutor(seed: seed).run { () async throws(Boom) in
+        let engine = Engine<Int, Void, Boom>(limits, outlet: .discard) { element throws(Boom) in
+          throw Boom(offset: element)
+        }
+        await engine.run(source)
+        try engine.checkCompletion()
+      }
+      #expect(throws: Boom(offset: 0), "seed \(seed)") { try result.get() }
+      #expect(given.withLock { $0 } < 32, "seed \(seed)")
     }
   }
 

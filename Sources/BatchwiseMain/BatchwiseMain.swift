@@ -3,6 +3,6 @@
 internal import BatchwiseCommand
 
 @main
-enum Batchwise {
+enum BatchwiseMain {
   static func main() { BatchwiseCommand.main() }
 }

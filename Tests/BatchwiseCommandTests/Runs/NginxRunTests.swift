@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import TestSupport
+import Testing
+
+extension CommandRuns {
+  @Suite("Fetching from nginx")
+  struct NginxRunTests {
+    @Test("A thousand files are the same byte for byte, and a second run finds them unchanged")
+    func thousand() async throws {
+      let nginx = try Nginx()
+      var contents: [String: [UInt8]] = [:]
+      for number in 1...1000 {
+        let times = number == 1000 ? 600_000 : number * 7 % 1000
+        let bytes = Array(String(repeating: "\(number) ", count: times).utf8)
+        contents["\(number).bin"] = bytes
+        try nginx.put(bytes, at: "\(number).bin")
+      }
+      let list = contents.keys.map { nginx.url(of: $0) }.joined(separator: "\n")
+      let folder = try TemporaryFolder()
+      let arguments = ["fetch", "-n", "16", "-o", folder.path, "--events", "-"]
+
+      let first = try await CommandRun.ending(arguments, input: .text(list))
+      #expect(first.status == 0)
+      #expect(Set(folder.names) == Set(contents.keys))
+      for (name, bytes) in contents where folder[name] != bytes {
+        Issue.record("\(name) is not what the server has")
+      }
+      let events = try first.events
+      let done = events.of("done")
+      #expect(done.count == 1000)
+      for event in done { #expect(event.bytes == contents[event.file ?? ""]?.count) }
+      #expect(done.allSatisfy { $0.proof == "length" && $0.status == 200 })
+      #expect(events.last?.bytes == contents.values.map(\.count).reduce(0, +))
+
+      let second = try await CommandRun.ending(arguments, input: .text(list))
+      #expect(second.status == 0)
+      #expect(try second.events.reasons.mapValues(\.count) == ["unchanged": 1000])
+      #expect(Set(folder.names) == Set(contents.keys))
+    }
+
+    @Test("A file that has changed gets another name, and nothing is replaced")
+    func changed() async throws {
+      let nginx = try Nginx()
+      let folder = try TemporaryFolder()
+      let arguments = ["fetch", "-o", folder.path, nginx.url(of: "a.tar.gz")]
+      try nginx.put(Array("old".utf8), at: "a.tar.gz")
+      #expect(try await CommandRun.ending(arguments).status == 0)
+      try nginx.put(Array("new".utf8), at: "a.tar.gz")
+      #expect(try await CommandRun.ending(arguments).status == 0)
+      let names = folder.names
+      #expect(names.count == 2)
+      #expect(folder["a.tar.gz"] == Array("old".utf8))
+      let other = try #require(names.first { $0 != "a.tar.gz" })
+      #expect(other.hasPrefix("a-") && other.hasSuffix(".tar.gz"))
+      #expect(folder[other] == Array("new".utf8))
+      #expect(try await CommandRun.ending(arguments).status == 0)
+      #expect(folder.names == names)
+    }
+  }
+}
