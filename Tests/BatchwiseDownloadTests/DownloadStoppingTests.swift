@@ -65,9 +65,16 @@ struct DownloadStoppingTests {
 
   @Test("What a cancelled source says, or throws, is neither begun nor believed")
   func cancelledSourceTalks() async throws {
-    for time in 0..<60 {
+    for time in 0..<300 {
+      let waits = Watched(false)
       let source = FakeSource { _, _ in
-        try? await Gate().passUnlessCancelled()
+        waits.update { $0 = true }
+        // It looks again and again, to speak before the run itself hears of the cancellation.
+        var looks = 0
+        while !Task.isCancelled {
+          looks += 1
+          if looks.isMultiple(of: 100_000) { await Task.yield() }
+        }
         switch time % 3 {
         case 0: return [WorkItem(address: "http://h/half")]
         case 1: return nil
@@ -76,12 +83,34 @@ struct DownloadStoppingTests {
       }
       let fetch = try Fetch { .file($0) }
       let run = Task { await fetch.run(source) }
-      await source.asked.wait { $0 == 1 }
+      await waits.wait { $0 }
       run.cancel()
       #expect(await run.value.ending == .stopped)
       #expect(fetch.transport.record.value.urls == [])
       #expect(source.asked.value == 1)
     }
+  }
+
+  @Test(
+    "A cancellation between an item's admission and its request is not lost", arguments: [1, 2])
+  func cancelWhileStarting(start: Int) async throws {
+    let folder = try TemporaryFolder()
+    let transport = InterruptedTransport(at: start) { url in
+      if start == 2, url.hasSuffix("a") { return .redirect(to: "http://h/b") }
+      try? await Gate().passUnlessCancelled()
+      return .file("never")
+    }
+    let downloader = BatchDownloader(
+      transport: transport, folder: try OutputFolder(path: folder.path), limit: 1)
+    let run = Task {
+      await transport.canBegin.pass()
+      return await downloader.run(WorkList(addresses: ["http://h/a"]), reportingTo: EventLog())
+    }
+    transport.cancelRun.update { $0 = { run.cancel() } }
+    transport.canBegin.open()
+    #expect(await run.value.ending == .stopped)
+    #expect(downloader.status.items == 0)
+    #expect(transport.inner.record.value.urls.count == start)
   }
 
   @Test("A run that is cancelled before it begins asks for nothing")
@@ -223,4 +252,24 @@ struct DownloadStoppingTests {
     #expect(await report.status.done == 2, "What was in flight is done; the rest is left")
     #expect(source.asked.value == 2)
   }
+}
+
+/// Has the run cancelled in the midst of a request, before the transport knows of it.
+private struct InterruptedTransport: Transport {
+  let inner: FakeTransport
+  let start: Int
+  let canBegin = Gate()
+  let cancelRun = Watched<@Sendable () -> Void>({})
+
+  init(at start: Int, _ answer: @escaping @Sendable (String) async -> FakeTransport.Answer) {
+    self.start = start
+    inner = FakeTransport(answer)
+  }
+
+  func start(_ transfers: [Transfer]) {
+    if inner.record.value.urls.count == start - 1 { cancelRun.value() }
+    inner.start(transfers)
+  }
+
+  func cancel(_ handler: any TransferHandler) { inner.cancel(handler) }
 }
