@@ -186,19 +186,12 @@ struct CancellationTests {
     }
   }
 
-<<<<<<< HEAD
-  // The reader of the source and the bodies are cancelled one after the other, and the handler of
-  // the call comes last. In between the source may have answered with its end, which must not be
-  // taken for the end of the list. The body holds the cancelling thread up there for a while; if
-  // that is too short, the test is weaker, but no less true.
-=======
   /// A source may end between the cancellation of its reader and the handler of the call.
   ///
   /// The reader and the bodies are cancelled one after the other, and the handler comes last. By then
   /// the source may have answered with its end, which must not be taken for the end of the list. The
   /// body holds the cancelling thread up there for a while; if that is too short, the test is weaker,
   /// but no less true.
->>>>>>> core
   @Test("is never taken for the end of a source that answers it with its end")
   @MainActor func sourceThatEnds() async {
     let hasEnded = Atomic<Bool>(false)
