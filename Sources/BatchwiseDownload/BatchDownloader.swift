@@ -174,15 +174,15 @@ public final class BatchDownloader: Sendable {
 
   private func report(to sink: some EventSink) async {
     while true {
+      // Not cut short by cancellation: what is in flight is awaited, and reported if it is done.
+      await reportSignal.wait()
+      if !guarded.withLock({ $0.state.isOver }) { try? await Task.sleep(for: Self.gathering) }
       let (events, isOver) = guarded.withLock { ($0.state.takeEvents(), $0.state.isOver) }
       if !events.isEmpty {
         await sink.receive(events)
         update { _ in }  // What was held back by waiting events may start now.
       }
       if isOver { return }
-      try? await Task.sleep(for: Self.gathering)
-      // Not cut short by cancellation: what is in flight is awaited, and reported if it is done.
-      await reportSignal.wait()
     }
   }
 }

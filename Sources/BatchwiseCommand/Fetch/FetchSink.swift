@@ -49,6 +49,8 @@ final class FetchSink: EventSink {
       let text = events.compactMap(describe).map { $0 + "\n" }.joined()
       note(display.write(text, to: .standardOutput))
     }
+    // Lines that nobody reads are not made: writing their times took more than all else here.
+    guard writer != nil else { return }
     // In parts, for thousands of events may have waited, and text takes more memory than they do.
     for start in stride(from: 0, to: events.count, by: 256) {
       await write(events[start...].prefix(256).map(EventLine.init))
