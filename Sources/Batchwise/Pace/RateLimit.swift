@@ -30,6 +30,7 @@ public struct RateLimit: Sendable, Hashable {
   ///   - tokens: How many tokens drip in during `period`; fewer than one is a programming error and traps.
   ///   - period: The length of time; one that is not positive is a programming error and traps.
   ///   - burst: How many tokens the bucket holds; nil for `tokens`. Fewer than one traps.
+  /// - Returns: The limit.
   public static func tokenBucket(
     _ tokens: Int, per period: Duration, burst: Int? = nil
   ) -> RateLimit {
@@ -44,6 +45,7 @@ public struct RateLimit: Sendable, Hashable {
   /// - Parameters:
   ///   - tokens: The most tokens in the window; fewer than one is a programming error and traps.
   ///   - period: The length of the window; one that is not positive is a programming error and traps.
+  /// - Returns: The limit.
   public static func slidingWindow(_ tokens: Int, per period: Duration) -> RateLimit {
     RateLimit(kind: .slidingWindow, tokens: tokens, period: period, burst: tokens)
   }

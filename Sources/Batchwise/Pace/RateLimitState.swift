@@ -63,7 +63,7 @@ package struct RateLimitState: Sendable {
     window?.giveBack(tokens, takenAt: moment)
   }
 
-  /// Changes the limit. What was taken stays taken, and counts by the new limit.
+  /// Changes the limit; what was taken stays taken, and counts by the new limit.
   ///
   /// A window that grows longer does not know what had left the shorter one.
   ///

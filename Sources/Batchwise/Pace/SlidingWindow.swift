@@ -10,7 +10,7 @@ struct SlidingWindow: Sendable {
 
   private var limit: Int
   private var period: Duration
-  /// The oldest first. A slice, so that dropping the oldest moves nothing.
+  /// The oldest first; a slice, so that dropping the oldest moves nothing.
   private(set) var takings: ArraySlice<Taking> = []
   /// How many tokens are in `takings`.
   private var total = 0
