@@ -13,10 +13,11 @@ extension AsyncSequence where Self: Sendable, Element: Sendable, Failure == Neve
   /// are cancelled *and awaited*, and the error is thrown. A transformation that cannot throw needs
   /// no `try`, and a named error type stays that type.
   ///
-  /// **Cancellation** of the calling task is reported when the error type has room for it. With
-  /// `any Error` or `CancellationError`, no further element is started, those in flight are
-  /// cancelled and awaited, and `CancellationError` is thrown unless a failure came first. With any
-  /// other error type the elements that the source still gives run, and see `Task.isCancelled`.
+  /// **Cancellation** of the calling task is reported when the error type has room for it, also if
+  /// the source is empty. With `any Error` or `CancellationError`, no further element is started,
+  /// those in flight are cancelled and awaited, and `CancellationError` is thrown unless a failure
+  /// came first. With any other error type the elements that the source still gives run, and see
+  /// `Task.isCancelled`.
   ///
   /// **Backpressure.** The source is read in a child task of its own. An element is started at once
   /// if there is room for it. While there is none, `limit` further elements are read, or up to 128

@@ -40,7 +40,7 @@ final class ConcurrentResultsRun<
     self.read = read
     self.executor = executor
     engine = RunEngine(
-      limits, outlet: .sink { offset, result in storage.insert(result, at: offset) },
+      limits, outlet: .sink { { offset, result in storage.insert(result, at: offset) } },
       cancellation: .stops
     ) { element in
       do throws(TransformFailure) {
