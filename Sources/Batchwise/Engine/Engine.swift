@@ -148,7 +148,7 @@ final class Engine<Element: Sendable, Output: Sendable, Failure: Error>: Sendabl
   }
 
   /// Notes that the source has ended, unless it only gave up because it was cancelled.
-  func finish() {
+  @usableFromInline func finish() {
     if Task.isCancelled { cancel() }
     feed.finish()
   }

@@ -82,7 +82,7 @@ final class EarliestFailure<Failure: Error>: Sendable {
 
   /// Notes the failure of the source, which stands before those of all elements: with it, elements
   /// that nobody has seen are lost.
-  func noteSource(_ failure: Failure) {
+  @usableFromInline func noteSource(_ failure: Failure) {
     note(failure, at: -1)
   }
 }

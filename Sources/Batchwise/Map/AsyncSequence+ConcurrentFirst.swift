@@ -34,7 +34,7 @@ extension AsyncSequence where Self: Sendable, Element: Sendable, Failure == Neve
   /// - Throws: The failure of the earliest element if all have failed, or `CancellationError`.
   /// - Complexity: O(*n*) calls of `transform` at most. Uses at most `limit` child tasks, and one to
   ///   read the source, and memory that does not depend on *n*.
-  public func concurrentFirst<Output: Sendable, TransformFailure: Error>(
+  @inlinable public func concurrentFirst<Output: Sendable, TransformFailure: Error>(
     limit: Int,
     _ transform: @escaping @Sendable (Element) async throws(TransformFailure) -> Output
   ) async throws(TransformFailure) -> Output? {
@@ -61,7 +61,7 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
   /// - Throws: If none has succeeded, the failure of the source or of the earliest element, or
   ///   `CancellationError`.
   /// - Complexity: As with a source that cannot fail.
-  public func concurrentFirst<Output: Sendable, TransformFailure: Error>(
+  @inlinable public func concurrentFirst<Output: Sendable, TransformFailure: Error>(
     limit: Int,
     _ transform: @escaping @Sendable (Element) async throws(TransformFailure) -> Output
   ) async throws -> Output? {

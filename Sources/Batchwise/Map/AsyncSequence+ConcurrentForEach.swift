@@ -30,7 +30,7 @@ extension AsyncSequence where Self: Sendable, Element: Sendable, Failure == Neve
   /// - Throws: The first failure of a body, or `CancellationError`.
   /// - Complexity: O(*n*) calls of `body`. Uses at most `limit` child tasks, and one to read the
   ///   source, and memory that does not depend on *n*.
-  public func concurrentForEach<BodyFailure: Error>(
+  @inlinable public func concurrentForEach<BodyFailure: Error>(
     limit: Int, _ body: @escaping @Sendable (Element) async throws(BodyFailure) -> Void
   ) async throws(BodyFailure) {
     let engine = Engine(.asyncSequence(limit: limit), outlet: .discard, body: body)
@@ -51,7 +51,7 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
   ///   - body: Called once for every element, from any thread.
   /// - Throws: The first failure of a body or of the source, or `CancellationError`.
   /// - Complexity: As with a source that cannot fail.
-  public func concurrentForEach<BodyFailure: Error>(
+  @inlinable public func concurrentForEach<BodyFailure: Error>(
     limit: Int, _ body: @escaping @Sendable (Element) async throws(BodyFailure) -> Void
   ) async throws {
     let engine = Engine<Element, Void, any Error>(

@@ -31,7 +31,7 @@ extension AsyncSequence where Self: Sendable, Element: Sendable, Failure == Neve
   /// - Throws: The first failure of a transformation, or `CancellationError`.
   /// - Complexity: O(*n*) calls of `transform`. Uses at most `limit` child tasks, and one to read
   ///   the source; besides the results, memory that does not depend on *n*.
-  public func concurrentMap<Output: Sendable, TransformFailure: Error>(
+  @inlinable public func concurrentMap<Output: Sendable, TransformFailure: Error>(
     limit: Int,
     _ transform: @escaping @Sendable (Element) async throws(TransformFailure) -> Output
   ) async throws(TransformFailure) -> [Output] {
@@ -56,7 +56,7 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
   /// - Returns: The transformed elements, in source order.
   /// - Throws: The first failure of a transformation or of the source, or `CancellationError`.
   /// - Complexity: As with a source that cannot fail.
-  public func concurrentMap<Output: Sendable, TransformFailure: Error>(
+  @inlinable public func concurrentMap<Output: Sendable, TransformFailure: Error>(
     limit: Int,
     _ transform: @escaping @Sendable (Element) async throws(TransformFailure) -> Output
   ) async throws -> [Output] {
