@@ -44,3 +44,14 @@ func slidingStream<Element: Sendable, Output: Sendable>(
     continuation.onTermination = { _ in task.cancel() }
   }
 }
+
+/// An `AsyncStream` and nothing else: a task yields the elements, and nobody transforms them.
+func bareStream<Element: Sendable>(_ elements: [Element]) -> AsyncStream<Element> {
+  AsyncStream { continuation in
+    let task = Task {
+      for element in elements { continuation.yield(element) }
+      continuation.finish()
+    }
+    continuation.onTermination = { _ in task.cancel() }
+  }
+}

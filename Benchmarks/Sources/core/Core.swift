@@ -12,7 +12,10 @@ struct Core {
   static let limit = 8
   static let rounds = 7
 
-  static func main() async {
+  /// Leaves the main actor, whose executor is slower to wake than the pool, for either side.
+  static func main() async { await compare() }
+
+  @concurrent static func compare() async {
     let million = Array(0..<1_000_000)
     let some = Array(0..<100_000)
 
@@ -21,6 +24,9 @@ struct Core {
     }
     let stream = Subject("window into a stream, by hand", count: some.count) {
       for await _ in slidingStream(some, limit: limit, { $0 &+ 1 }) {}
+    }
+    let bare = Subject("AsyncStream, yield and next", count: some.count) {
+      for await _ in bareStream(some) {}
     }
     let yielding = Subject("window, bodies that yield", count: some.count) {
       _ = await slidingWindow(some, limit: limit) { number in
@@ -61,8 +67,30 @@ struct Core {
         Subject("array.concurrentResults", count: some.count) {
           for await _ in some.concurrentResults(limit: limit, { $0 &+ 1 }) {}
         }, to: stream, atMost: nil),
+      Comparison(
+        Subject("array.concurrentResults", count: some.count) {
+          for await _ in some.concurrentResults(limit: limit, { $0 &+ 1 }) {}
+        }, to: bare, atMost: 1),
+      Comparison(
+        Subject("array.concurrentResults, completion", count: some.count) {
+          for await _ in some.concurrentResults(limit: limit, order: .completion, { $0 &+ 1 }) {}
+        }, to: bare, atMost: 1),
+      Comparison(
+        Subject("range.concurrentResults", count: some.count) {
+          for await _ in (0..<some.count).concurrentResults(limit: limit, { $0 &+ 1 }) {}
+        }, to: bare, atMost: 1),
+      Comparison(
+        Subject("range.concurrentResults, readAhead 256", count: some.count) {
+          for await _ in (0..<some.count).concurrentResults(limit: limit, readAhead: 256, { $0 &+ 1 }) {}
+        }, to: bare, atMost: 1),
+      Comparison(
+        Subject("async.concurrentResults", count: some.count) {
+          for await _ in Numbers(count: some.count).concurrentResults(limit: limit, { $0 &+ 1 }) {}
+        }, to: bare, atMost: 1),
     ]
-    await report(comparisons, rounds: rounds)
+    // A word on the command line picks the subjects that have it in their name.
+    let word = CommandLine.arguments.dropFirst().first ?? ""
+    await report(comparisons.filter { $0.subject.name.contains(word) }, rounds: rounds)
   }
 }
 

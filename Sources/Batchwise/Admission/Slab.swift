@@ -8,21 +8,14 @@
 ///   back what a large one needed.
 package struct Slab<Value> {
   /// Finds a value again.
-  package struct ID: Hashable, Sendable {
-    fileprivate let index: Int
-    /// Counts the values put in, so it also tells which of two came first.
-    package let number: Int
-  }
+  package typealias ID = SlabID
 
-  private struct Slot {
-    /// Nil in a free slot.
-    var value: Value?
-    /// In a free slot, the next free one, or -1.
-    var number: Int
-  }
-
-  private var slots: [Slot] = []
-  private var firstFree = -1
+  /// The values; nil in a free slot.
+  private var values: [Value?] = []
+  /// The number of each slot's value; in a free slot, the next free one, negative.
+  private var numbers: [Int] = []
+  /// The first free slot, as it is written in `numbers`; zero for none.
+  private var firstFree = 0
   private var lastNumber = 0
 
   /// How many values there are.
@@ -35,69 +28,66 @@ package struct Slab<Value> {
   package mutating func insert(_ value: Value) -> ID {
     lastNumber += 1
     count += 1
-    let slot = Slot(value: value, number: lastNumber)
-    guard firstFree >= 0 else {
-      slots.append(slot)
-      return ID(index: slots.count - 1, number: lastNumber)
+    guard firstFree < 0 else {
+      values.append(value)
+      numbers.append(lastNumber)
+      return ID(index: values.count - 1, number: lastNumber)
     }
-    let index = firstFree
-    firstFree = slots[index].number
-    slots[index] = slot
+    let index = -firstFree - 1
+    firstFree = numbers[index]
+    values[index] = value
+    numbers[index] = lastNumber
     return ID(index: index, number: lastNumber)
   }
 
   /// Takes a value out, if it is still there.
   package mutating func remove(_ id: ID) -> Value? {
     guard contains(id) else { return nil }
-    let value = slots[id.index].value.take()
-    slots[id.index].number = firstFree
-    firstFree = id.index
+    numbers[id.index] = firstFree
+    firstFree = -id.index - 1
     count -= 1
-    // Small storage is kept, so that a slab that is often empty does not allocate each time.
-    if count == 0, slots.count > 64 {
-      slots = []
-      firstFree = -1
-    }
-    return value
+    defer { if count == 0 { giveBackMemory() } }
+    return values[id.index].take()
   }
 
   /// Whether the value of an identifier is still there.
   package func contains(_ id: ID) -> Bool {
-    id.index < slots.count && slots[id.index].number == id.number && slots[id.index].value != nil
+    id.index < numbers.count && numbers[id.index] == id.number
   }
 
   /// The value of an identifier; nil if it is no longer there.
   package subscript(id: ID) -> Value? {
-    contains(id) ? slots[id.index].value : nil
+    contains(id) ? values[id.index] : nil
   }
 
-  /// Changes a value in its place; nil if it is no longer there.
-  @discardableResult
-  package mutating func update<Result>(_ id: ID, _ change: (inout Value) -> Result) -> Result? {
-    guard contains(id) else { return nil }
-    return slots[id.index].value.mutate(change)
+  /// Changes a value in its place; it must still be there.
+  package mutating func update<Result>(_ id: ID, _ change: (inout Value) -> Result) -> Result {
+    precondition(contains(id), "a value was changed after it was taken out")
+    // In its place: taken out and put back, whatever it holds would be copied with every change.
+    // swift-format-ignore: NeverForceUnwrap
+    return change(&values[id.index]!)
   }
 
   /// All values with their identifiers, in no order.
   package var entries: some Sequence<(id: ID, value: Value)> {
-    slots.indices.lazy.compactMap { index in
-      let slot = slots[index]
-      return slot.value.map { (ID(index: index, number: slot.number), $0) }
+    values.indices.lazy.compactMap { index in
+      values[index].map { (ID(index: index, number: numbers[index]), $0) }
     }
+  }
+
+  /// Small storage is kept, so that a slab that is often empty does not allocate each time.
+  private mutating func giveBackMemory() {
+    guard values.count > 64 else { return }
+    values = []
+    numbers = []
+    firstFree = 0
   }
 }
 
-extension Optional where Wrapped: ~Copyable {
-  /// Changes what is there, in its place.
-  fileprivate mutating func mutate<Result>(_ change: (inout Wrapped) -> Result) -> Result? {
-    switch consume self {
-    case .some(var value):
-      let result = change(&value)
-      self = .some(value)
-      return result
-    case .none:
-      self = .none
-      return nil
-    }
-  }
+/// Finds a value of a slab again.
+@usableFromInline
+package struct SlabID: Hashable, Sendable {
+  fileprivate let index: Int
+  /// Counts the values put in, so it also tells which of two came first.
+  package let number: Int
 }

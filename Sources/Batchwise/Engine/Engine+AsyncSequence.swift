@@ -6,7 +6,7 @@ extension Engine {
   /// So a failure ends the run at once even while the source is silent: the group cancels the
   /// reader together with the workers. `translate` turns an error of the source into a failure of
   /// the run, or into nil if it only ends the source.
-  func run<Source: AsyncSequence & Sendable>(
+  @inlinable func run<Source: AsyncSequence & Sendable>(
     _ source: Source, translate: @escaping @Sendable (Source.Failure) -> Failure?
   ) async where Source.Element == Element {
     await withTaskCancellationHandler {
@@ -23,14 +23,14 @@ extension Engine {
   }
 
   /// Runs every element of an asynchronous sequence that cannot throw.
-  func run<Source: AsyncSequence & Sendable>(_ source: Source) async
+  @inlinable func run<Source: AsyncSequence & Sendable>(_ source: Source) async
   where Source.Element == Element, Source.Failure == Never {
     @Sendable func impossible(_ error: Never) -> Failure? {}
     await run(source, translate: impossible)
   }
 
   /// Makes every element ready before it waits for the next one.
-  private func read<Source: AsyncSequence & Sendable>(
+  @inlinable func read<Source: AsyncSequence & Sendable>(
     _ source: Source, translate: (Source.Failure) -> Failure?
   ) async throws(Stop) where Source.Element == Element {
     do throws(Source.Failure) {

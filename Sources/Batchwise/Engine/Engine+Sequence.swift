@@ -13,7 +13,7 @@ extension Engine {
       // What the group throws is a worker's `Stop`; the engine has kept the reason.
       try? await withThrowingDiscardingTaskGroup { group in
         _ = isolation
-        if let array = source as? [Element] {
+        if isUnbounded, let array = source as? [Element] {
           feed.add(makeBlock(sharing: array))
           hireWorkers(into: &group)
         } else {

@@ -20,8 +20,8 @@ final class Engine<Element: Sendable, Output: Sendable, Failure: Error>: Sendabl
     case discard
     /// Keep it until the end.
     case keep
-    /// Hand it over, with its element's offset.
-    case sink(@Sendable (Int, Output) -> Void)
+    /// Hand it over, with its element's offset, to what every worker makes for itself.
+    case sink(@Sendable () -> (Int, Output) -> Void)
   }
 
   /// What the cancellation of the calling task does.
@@ -48,6 +48,8 @@ final class Engine<Element: Sendable, Output: Sendable, Failure: Error>: Sendabl
   @usableFromInline let body: Body
   @usableFromInline let outlet: Outlet
   @usableFromInline let blockSize: Int
+  /// Whether nothing bounds how far the source may be read ahead of its outcomes.
+  @usableFromInline let isUnbounded: Bool
   private let cancellation: Cancellation
   private let chunks = Mutex<[OutputChunk<Output>]>([])
   private let failure = Mutex<Failure?>(nil)
@@ -58,6 +60,7 @@ final class Engine<Element: Sendable, Output: Sendable, Failure: Error>: Sendabl
   ) {
     feed = Feed(limits)
     blockSize = limits.blockSize
+    isUnbounded = limits.window == .max
     self.body = body
     self.outlet = outlet
     self.cancellation = cancellation
@@ -102,6 +105,8 @@ final class Engine<Element: Sendable, Output: Sendable, Failure: Error>: Sendabl
 
   /// Claims and runs elements until nothing is left to do.
   @inlinable func work() async throws(Stop) {
+    let sink: ((Int, Output) -> Void)?
+    if case .sink(let makeSink) = outlet { sink = makeSink() } else { sink = nil }
     var isFirst = true
     while let numbers = await feed.nextBlock(isFirst: isFirst) {
       isFirst = false
@@ -119,7 +124,7 @@ final class Engine<Element: Sendable, Output: Sendable, Failure: Error>: Sendabl
         switch outlet {
         case .discard: break
         case .keep: block.store(output, at: index)
-        case .sink(let sink): sink(block.offset + index, output)
+        case .sink: sink?(block.offset + index, output)
         }
       }
     }
@@ -143,7 +148,7 @@ final class Engine<Element: Sendable, Output: Sendable, Failure: Error>: Sendabl
   }
 
   /// Notes that the source has ended, unless it only gave up because it was cancelled.
-  func finish() {
+  @usableFromInline func finish() {
     if Task.isCancelled { cancel() }
     feed.finish()
   }

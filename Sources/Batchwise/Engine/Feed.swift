@@ -18,6 +18,9 @@ final class Feed: Sendable {
   private let canWake = Atomic<Bool>(false)
   private let canHire = Atomic<Bool>(true)
   private let roomOffset = Atomic<Int>(.max)
+  private let awaitsRelease = Atomic<Bool>(false)
+  /// How many outcomes were read.
+  private let released = Atomic<Int>(0)
 
   @usableFromInline init(_ limits: FeedLimits) {
     state = Mutex(State(limits))
@@ -27,7 +30,9 @@ final class Feed: Sendable {
 
   /// Waits until there is room for at least one element; nil if nothing more is wanted.
   @usableFromInline func room() async -> Int? {
-    await answer({ $0.askRoom() }, orPark: { $0.park(feeder: $1) })
+    await answer(
+      { $0.askRoom(released: released.load(ordering: .sequentiallyConsistent)) },
+      orPark: { $0.park(feeder: $1, released: released.load(ordering: .sequentiallyConsistent)) })
   }
 
   /// Adds a block behind all others.
@@ -81,8 +86,10 @@ final class Feed: Sendable {
   }
 
   /// Notes that an outcome was read.
-  func release() {
-    wake { $0.release() }
+  @usableFromInline func release() {
+    released.add(1, ordering: .sequentiallyConsistent)
+    guard awaitsRelease.load(ordering: .sequentiallyConsistent) else { return }
+    wake { $0.release(released: released.load(ordering: .sequentiallyConsistent)) }
   }
 
   // MARK: The owner
@@ -95,7 +102,7 @@ final class Feed: Sendable {
   }
 
   /// Waits until the owner is to start a worker; false if no more will be wanted.
-  func hireNext() async -> Bool {
+  @usableFromInline func hireNext() async -> Bool {
     await answer({ $0.hire() }, orPark: { $0.park(owner: $1) }) != nil
   }
 
@@ -155,7 +162,7 @@ final class Feed: Sendable {
     var isParked = false
     await withCheckedContinuation { continuation in
       let entered = state.withLock { state in
-        setHints(State.Hints(canWake: true, canHire: true, roomOffset: 0))
+        setHints(State.Hints(canWake: true, canHire: true, roomOffset: 0, awaitsRelease: true))
         defer { setHints(state.hints) }
         return enter(&state, continuation)
       }
@@ -169,5 +176,6 @@ final class Feed: Sendable {
     canWake.store(hints.canWake, ordering: .sequentiallyConsistent)
     canHire.store(hints.canHire, ordering: .sequentiallyConsistent)
     roomOffset.store(hints.roomOffset, ordering: .sequentiallyConsistent)
+    awaitsRelease.store(hints.awaitsRelease, ordering: .sequentiallyConsistent)
   }
 }

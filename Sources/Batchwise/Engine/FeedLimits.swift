@@ -18,12 +18,12 @@ struct FeedLimits: Sendable {
   }
 
   /// For an asynchronous sequence: as many elements wait as are in flight, within reason.
-  static func asyncSequence(limit: Int) -> FeedLimits {
+  @usableFromInline static func asyncSequence(limit: Int) -> FeedLimits {
     FeedLimits(inFlight: checked(limit), backlog: min(limit, 128)...128)
   }
 
   /// For outcomes that are read: at most `limit + readAhead` elements are held, in flight or unread.
-  static func results(limit: Int, readAhead: Int?) -> FeedLimits {
+  @usableFromInline static func results(limit: Int, readAhead: Int?) -> FeedLimits {
     let limit = checked(limit)
     let readAhead = readAhead ?? limit
     guard readAhead >= 0 else { fatalError("readAhead must not be negative, but is \(readAhead)") }

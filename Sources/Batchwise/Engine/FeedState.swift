@@ -18,6 +18,8 @@ struct FeedState<Waiter> {
     var canHire: Bool
     /// The offset from which on the feeder waits for elements to be claimed.
     var roomOffset: Int
+    /// Whether the feeder waits for an outcome to be read.
+    var awaitsRelease: Bool
   }
 
   private let limits: FeedLimits
@@ -31,6 +33,8 @@ struct FeedState<Waiter> {
   private var parkedWorkers: [Waiter] = []
   private var parkedFeeder: Waiter?
   private var isFeederBack = false
+  /// Whether the parked feeder has no room in the window, so that outcomes have to be read first.
+  private var isWindowShut = false
   private var parkedOwner: Waiter?
 
   /// Workers hired so far; they end only with the run.
@@ -38,7 +42,7 @@ struct FeedState<Waiter> {
   /// Workers that were hired, or woken, and have not yet arrived.
   private var hired = 0
   private var woken = 0
-  /// Elements whose outcome was read.
+  /// Elements whose outcome was read, when the feeder last asked or was last thought of.
   private var released = 0
   private var isFinished = false
   private var isEnded = false
@@ -60,16 +64,18 @@ struct FeedState<Waiter> {
     Hints(
       canWake: !isEnded && !parkedWorkers.isEmpty && woken == 0,
       canHire: !isEnded && workers < limits.inFlight,
-      roomOffset: parkedFeeder == nil ? .max : published - backlog / 2 - 1)
+      roomOffset: parkedFeeder == nil ? .max : published - backlog / 2 - 1,
+      awaitsRelease: isWindowShut && parkedFeeder != nil)
   }
 
   // MARK: The feeder
 
-  /// How many elements the feeder may append now.
+  /// How many elements the feeder may append now, of which so many outcomes in all were read.
   ///
   /// If everything was claimed before a woken feeder came back, the work is too short for this
   /// backlog, and it is doubled. While the work takes its time, few elements are read ahead.
-  mutating func askRoom() -> FeedAnswer<Int> {
+  mutating func askRoom(released: Int) -> FeedAnswer<Int> {
+    self.released = released
     if isFeederBack, unclaimed == 0 {
       backlog = min(backlog * 2, limits.backlog.upperBound)
     }
@@ -86,9 +92,11 @@ struct FeedState<Waiter> {
   }
 
   /// Parks the feeder, unless it should ask again at once.
-  mutating func park(feeder: Waiter) -> Bool {
+  mutating func park(feeder: Waiter, released: Int) -> Bool {
+    self.released = released
     guard case .wait = room else { return false }
     parkedFeeder = feeder
+    isWindowShut = published - released >= limits.window
     isFeederBack = true
     return true
   }
@@ -154,9 +162,12 @@ struct FeedState<Waiter> {
     blocks.isEmpty ? nil : blocks.removeFirst()
   }
 
-  /// Notes that an outcome was read, and returns the feeder if it is to be woken.
-  mutating func release() -> Waiter? {
-    released += 1
+  /// Notes how many outcomes in all were read, and returns the feeder if it is to be woken.
+  ///
+  /// If it is not, then it waits for elements to be claimed, and need not hear of this again.
+  mutating func release(released: Int) -> Waiter? {
+    self.released = released
+    isWindowShut = published - released >= limits.window
     return wakeFeeder()
   }
 

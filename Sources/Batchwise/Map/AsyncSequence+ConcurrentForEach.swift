@@ -13,10 +13,11 @@ extension AsyncSequence where Self: Sendable, Element: Sendable, Failure == Neve
   /// awaited*, and the error is thrown. A body that cannot throw needs no `try`, and a named error
   /// type stays that type.
   ///
-  /// **Cancellation** of the calling task is reported when the error type has room for it. With
-  /// `any Error` or `CancellationError`, no further element is started, those in flight are
-  /// cancelled and awaited, and `CancellationError` is thrown unless a failure came first. With any
-  /// other error type the elements that the source still gives run, and see `Task.isCancelled`.
+  /// **Cancellation** of the calling task is reported when the error type has room for it, also if
+  /// the source is empty. With `any Error` or `CancellationError`, no further element is started,
+  /// those in flight are cancelled and awaited, and `CancellationError` is thrown unless a failure
+  /// came first. With any other error type the elements that the source still gives run, and see
+  /// `Task.isCancelled`.
   ///
   /// **Backpressure.** The source is read in a child task of its own. An element is started at once
   /// if there is room for it. While there is none, `limit` further elements are read, or up to 128
@@ -29,7 +30,7 @@ extension AsyncSequence where Self: Sendable, Element: Sendable, Failure == Neve
   /// - Throws: The first failure of a body, or `CancellationError`.
   /// - Complexity: O(*n*) calls of `body`. Uses at most `limit` child tasks, and one to read the
   ///   source, and memory that does not depend on *n*.
-  public func concurrentForEach<BodyFailure: Error>(
+  @inlinable public func concurrentForEach<BodyFailure: Error>(
     limit: Int, _ body: @escaping @Sendable (Element) async throws(BodyFailure) -> Void
   ) async throws(BodyFailure) {
     let engine = Engine(.asyncSequence(limit: limit), outlet: .discard, body: body)
@@ -50,7 +51,7 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
   ///   - body: Called once for every element, from any thread.
   /// - Throws: The first failure of a body or of the source, or `CancellationError`.
   /// - Complexity: As with a source that cannot fail.
-  public func concurrentForEach<BodyFailure: Error>(
+  @inlinable public func concurrentForEach<BodyFailure: Error>(
     limit: Int, _ body: @escaping @Sendable (Element) async throws(BodyFailure) -> Void
   ) async throws {
     let engine = Engine<Element, Void, any Error>(

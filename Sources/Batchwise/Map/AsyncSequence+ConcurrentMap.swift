@@ -13,10 +13,11 @@ extension AsyncSequence where Self: Sendable, Element: Sendable, Failure == Neve
   /// are cancelled *and awaited*, and the error is thrown. A transformation that cannot throw needs
   /// no `try`, and a named error type stays that type.
   ///
-  /// **Cancellation** of the calling task is reported when the error type has room for it. With
-  /// `any Error` or `CancellationError`, no further element is started, those in flight are
-  /// cancelled and awaited, and `CancellationError` is thrown unless a failure came first. With any
-  /// other error type the elements that the source still gives run, and see `Task.isCancelled`.
+  /// **Cancellation** of the calling task is reported when the error type has room for it, also if
+  /// the source is empty. With `any Error` or `CancellationError`, no further element is started,
+  /// those in flight are cancelled and awaited, and `CancellationError` is thrown unless a failure
+  /// came first. With any other error type the elements that the source still gives run, and see
+  /// `Task.isCancelled`.
   ///
   /// **Backpressure.** The source is read in a child task of its own. An element is started at once
   /// if there is room for it. While there is none, `limit` further elements are read, or up to 128
@@ -30,7 +31,7 @@ extension AsyncSequence where Self: Sendable, Element: Sendable, Failure == Neve
   /// - Throws: The first failure of a transformation, or `CancellationError`.
   /// - Complexity: O(*n*) calls of `transform`. Uses at most `limit` child tasks, and one to read
   ///   the source; besides the results, memory that does not depend on *n*.
-  public func concurrentMap<Output: Sendable, TransformFailure: Error>(
+  @inlinable public func concurrentMap<Output: Sendable, TransformFailure: Error>(
     limit: Int,
     _ transform: @escaping @Sendable (Element) async throws(TransformFailure) -> Output
   ) async throws(TransformFailure) -> [Output] {
@@ -55,7 +56,7 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
   /// - Returns: The transformed elements, in source order.
   /// - Throws: The first failure of a transformation or of the source, or `CancellationError`.
   /// - Complexity: As with a source that cannot fail.
-  public func concurrentMap<Output: Sendable, TransformFailure: Error>(
+  @inlinable public func concurrentMap<Output: Sendable, TransformFailure: Error>(
     limit: Int,
     _ transform: @escaping @Sendable (Element) async throws(TransformFailure) -> Output
   ) async throws -> [Output] {

@@ -12,10 +12,10 @@ extension Sequence where Element: Sendable {
   /// those in flight are cancelled *and awaited*, and the error is thrown. A transformation that
   /// cannot throw needs no `try`, and a named error type stays that type.
   ///
-  /// **Cancellation** of the calling task is reported when the error type has room for it. With
-  /// `any Error` or `CancellationError`, no further element is started, those in flight are
-  /// cancelled and awaited, and `CancellationError` is thrown unless a failure came first. With any
-  /// other error type the remaining elements run, and see `Task.isCancelled`.
+  /// **Cancellation** of the calling task is reported when the error type has room for it, also for
+  /// an empty sequence. With `any Error` or `CancellationError`, no further element is started, those
+  /// in flight are cancelled and awaited, and `CancellationError` is thrown unless a failure came
+  /// first. With any other error type the remaining elements run, and see `Task.isCancelled`.
   ///
   /// **Isolation.** The sequence is read by the calling task alone, in its isolation, and need not
   /// be Sendable. Transformations run in child tasks, several of them in one task, one after the other,

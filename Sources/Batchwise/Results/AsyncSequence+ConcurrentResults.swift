@@ -34,7 +34,7 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
   ///   - transform: Called once for every element, from any thread.
   /// - Returns: A sequence of outcomes that fails only if the source does.
   /// - Complexity: O(1) an element, and memory for `limit + readAhead` of them.
-  public func concurrentResults<Output: Sendable, TransformFailure: Error>(
+  @inlinable public func concurrentResults<Output: Sendable, TransformFailure: Error>(
     limit: Int, order: ConcurrentResultsOrder = .source, readAhead: Int? = nil,
     _ transform: @escaping @Sendable (Element) async throws(TransformFailure) -> Output
   ) -> some AsyncSequence<ConcurrentResult<Output, TransformFailure>, Failure> & Sendable {
@@ -43,7 +43,7 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
   }
 
   /// The same on an executor of choice, on which a test can take every step itself.
-  package func concurrentResults<Output: Sendable, TransformFailure: Error>(
+  @inlinable package func concurrentResults<Output: Sendable, TransformFailure: Error>(
     limit: Int, order: ConcurrentResultsOrder = .source, readAhead: Int? = nil,
     executor: (any TaskExecutor)?,
     _ transform: @escaping @Sendable (Element) async throws(TransformFailure) -> Output

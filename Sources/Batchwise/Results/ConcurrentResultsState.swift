@@ -2,11 +2,12 @@
 
 /// The rule by which outcomes reach their reader: a pure value whose events return who is to be
 /// woken.
+@usableFromInline
 struct ConcurrentResultsState<Value, SourceFailure: Error, Waiter> {
   /// What the reader does next.
-  enum Answer {
-    /// Take this outcome.
-    case value(Value)
+  @usableFromInline enum Answer {
+    /// Read the outcomes that were handed over.
+    case values
     /// Park, and ask again when woken.
     case wait
     /// The source failed, behind all outcomes that were read.
@@ -15,7 +16,7 @@ struct ConcurrentResultsState<Value, SourceFailure: Error, Waiter> {
     case over
   }
 
-  private enum Phase {
+  @usableFromInline enum Phase {
     /// Outcomes may still arrive. Exits: sourceFailed, complete, cancelled.
     case running
     /// As running, but the source has failed. Exits: complete, cancelled.
@@ -26,19 +27,21 @@ struct ConcurrentResultsState<Value, SourceFailure: Error, Waiter> {
     case cancelled
   }
 
-  /// Outcomes that were not read.
-  struct Unread {
+  /// Outcomes that were not handed over.
+  @usableFromInline struct Unread {
     /// Those that wait for an earlier one; nil in completion order.
-    fileprivate var early: ReorderBuffer<Value>?
-    /// Those that can be read now.
-    fileprivate var ready = Queue<Value>()
+    @usableFromInline var early: ReorderBuffer<Value>?
+    /// Those that can be read now, in order.
+    @usableFromInline var ready: [Value] = []
+
+    @inlinable init() {}
   }
 
-  private var phase = Phase.running
-  private var unread = Unread()
-  private var parkedReader: Waiter?
+  @usableFromInline var phase = Phase.running
+  @usableFromInline var unread = Unread()
+  @usableFromInline var parkedReader: Waiter?
 
-  init(order: ConcurrentResultsOrder) {
+  @usableFromInline init(order: ConcurrentResultsOrder) {
     switch order.kind {
     case .source: unread.early = ReorderBuffer()
     case .completion: break
@@ -46,13 +49,16 @@ struct ConcurrentResultsState<Value, SourceFailure: Error, Waiter> {
   }
 
   /// Takes in the outcome of the element at `offset`, and returns who is to be woken.
-  mutating func insert(_ value: Value, at offset: Int) -> Waiter? {
+  @inlinable mutating func insert(_ value: Value, at offset: Int) -> Waiter? {
     if case .cancelled = phase { return nil }
     if unread.early == nil {
       unread.ready.append(value)
+    } else if unread.early?.nextOffset == offset {
+      unread.ready.append(value)
+      unread.early?.skip()
+      while let next = unread.early?.popNext() { unread.ready.append(next) }
     } else {
       unread.early?.insert(value, at: offset)
-      while let next = unread.early?.popNext() { unread.ready.append(next) }
     }
     return unread.ready.isEmpty ? nil : parkedReader.take()
   }
@@ -82,8 +88,13 @@ struct ConcurrentResultsState<Value, SourceFailure: Error, Waiter> {
   }
 
   /// What the reader does next.
-  mutating func next() -> Answer {
-    if let value = unread.ready.popFirst() { return .value(value) }
+  ///
+  /// All outcomes that can be read are handed over at once, in exchange for an empty list with room.
+  @inlinable mutating func next(handingOverInto values: inout [Value]) -> Answer {
+    if !unread.ready.isEmpty {
+      swap(&unread.ready, &values)
+      return .values
+    }
     switch phase {
     case .running, .sourceFailed: return .wait
     case .complete(let failure?):

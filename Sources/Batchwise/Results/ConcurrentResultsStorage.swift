@@ -1,35 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Synchronization
+public import Synchronization
 
 /// What the workers and the reader of one run share: a lock around the outcomes, and the reader's
 /// continuation.
+@usableFromInline
 final class ConcurrentResultsStorage<Output: Sendable, Failure: Error, SourceFailure: Error>:
   Sendable
 {
-  typealias Outcome = ConcurrentResult<Output, Failure>
-  typealias Waiter = CheckedContinuation<Void, Never>
-  typealias State = ConcurrentResultsState<Outcome, SourceFailure, Waiter>
+  @usableFromInline typealias Outcome = ConcurrentResult<Output, Failure>
+  @usableFromInline typealias Waiter = CheckedContinuation<Void, Never>
+  @usableFromInline typealias State = ConcurrentResultsState<Outcome, SourceFailure, Waiter>
 
-  private let state: Mutex<State>
+  @usableFromInline let state: Mutex<State>
 
-  init(order: ConcurrentResultsOrder) {
+  @inlinable init(order: ConcurrentResultsOrder) {
     state = Mutex(State(order: order))
   }
 
   /// Takes in the outcome of the element at `offset`.
-  func insert(_ result: Result<Output, Failure>, at offset: Int) {
-    tell { $0.insert(ConcurrentResult(offset: offset, result: result), at: offset) }
+  @inlinable func insert(_ result: Result<Output, Failure>, at offset: Int) {
+    let outcome = ConcurrentResult(offset: offset, result: result)
+    state.withLock { $0.insert(outcome, at: offset) }?.resume()
   }
 
   /// Notes that the source has failed.
-  func failSource(_ failure: SourceFailure) {
+  @usableFromInline func failSource(_ failure: SourceFailure) {
     state.withLock { $0.failSource(failure) }
   }
 
   /// Notes that all outcomes have arrived.
   func finish() {
-    tell { $0.finish() }
+    state.withLock { $0.finish() }?.resume()
   }
 
   /// Gives up all outcomes, since nobody will read them.
@@ -37,9 +39,9 @@ final class ConcurrentResultsStorage<Output: Sendable, Failure: Error, SourceFai
     state.withLock { $0.cancel() }.reader?.resume()
   }
 
-  /// What the reader does next.
-  func next() -> State.Answer {
-    state.withLock { $0.next() }
+  /// What the reader does next, and the outcomes it is to read if there are any.
+  @inlinable func next(handingOverInto outcomes: inout [Outcome]) -> State.Answer {
+    state.withLock { $0.next(handingOverInto: &outcomes) }
   }
 
   /// Suspends the reader until there is something to ask for.
@@ -48,9 +50,5 @@ final class ConcurrentResultsStorage<Output: Sendable, Failure: Error, SourceFai
       let isParked = state.withLock { $0.park(reader: continuation) }
       if !isParked { continuation.resume() }
     }
-  }
-
-  private func tell(_ event: (inout State) -> Waiter?) {
-    state.withLock { event(&$0) }?.resume()
   }
 }

@@ -32,7 +32,7 @@ extension Sequence where Self: Sendable, Element: Sendable {
   ///   - transform: Called once for every element, from any thread.
   /// - Returns: A sequence of outcomes that itself never fails.
   /// - Complexity: O(1) an element, and memory for `limit + readAhead` of them.
-  public func concurrentResults<Output: Sendable, Failure: Error>(
+  @inlinable public func concurrentResults<Output: Sendable, Failure: Error>(
     limit: Int, order: ConcurrentResultsOrder = .source, readAhead: Int? = nil,
     _ transform: @escaping @Sendable (Element) async throws(Failure) -> Output
   ) -> some AsyncSequence<ConcurrentResult<Output, Failure>, Never> & Sendable {
@@ -41,7 +41,7 @@ extension Sequence where Self: Sendable, Element: Sendable {
   }
 
   /// The same on an executor of choice, on which a test can take every step itself.
-  package func concurrentResults<Output: Sendable, Failure: Error>(
+  @inlinable package func concurrentResults<Output: Sendable, Failure: Error>(
     limit: Int, order: ConcurrentResultsOrder = .source, readAhead: Int? = nil,
     executor: (any TaskExecutor)?,
     _ transform: @escaping @Sendable (Element) async throws(Failure) -> Output

@@ -47,7 +47,7 @@ private struct FeedWorld {
   enum Worker {
     case arrives(wasParked: Bool), asks, claims, parked, ended
     case looksForRoom(Int), looksForHands(Int), looksForMore(Int)
-    case inBody(Int)
+    case inBody(Int), releases
   }
 
   private enum Waiter {
@@ -70,6 +70,7 @@ private struct FeedWorld {
   private var owner: Owner
   private var lastBlock: BlockNumbers
   private var blocks: [Int: BlockNumbers] = [:]
+  private var released = 0
 
   init(seed: UInt64, isSilent: Bool) {
     var generator = SeededGenerator(seed: seed)
@@ -137,10 +138,10 @@ private struct FeedWorld {
   private mutating func stepFeeder() {
     switch feeder {
     case .asks:
-      switch state.askRoom() {
+      switch state.askRoom(released: released) {
       case .proceed(let room): feeder = .appends(room)
       case .over: feeder = .ended
-      case .wait: feeder = state.park(feeder: .feeder) ? .parked : .asks
+      case .wait: feeder = state.park(feeder: .feeder, released: released) ? .parked : .asks
       }
     case .appends(0): feeder = .asks
     case .appends(let room):
@@ -213,7 +214,10 @@ private struct FeedWorld {
       workers[worker] = .inBody(offset)
     case .inBody:
       // The reader takes the outcome at once.
-      wake(state.release().map { [$0] } ?? [])
+      released += 1
+      workers[worker] = .releases
+    case .releases:
+      if hints.awaitsRelease { wake(state.release(released: released).map { [$0] } ?? []) }
       workers[worker] = .claims
     case .parked, .ended: break
     }

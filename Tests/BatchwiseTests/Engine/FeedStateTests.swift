@@ -84,7 +84,7 @@ struct FeedStateTests {
     _ = state.add(makeBlock(1))
     #expect(state.park(worker: "worker") == false)
     #expect(state.park(owner: "owner") == false)
-    #expect(state.park(feeder: "feeder") == false)
+    #expect(state.park(feeder: "feeder", released: 0) == false)
     _ = state.finish()
     #expect(state.park(owner: "owner") == false)
   }
@@ -95,13 +95,13 @@ struct FeedStateTests {
     let block = makeBlock(4)
     _ = state.add(block)
     #expect(state.hints.roomOffset == .max)
-    #expect(state.park(feeder: "feeder") == true)
+    #expect(state.park(feeder: "feeder", released: 0) == true)
     #expect(state.hints.roomOffset == 1)
     #expect(block.claim() == 0)
     #expect(state.noteClaim() == nil)
     #expect(block.claim() == 1)
     #expect(state.noteClaim() == "feeder")
-    guard case .proceed(2) = state.askRoom() else {
+    guard case .proceed(2) = state.askRoom(released: 0) else {
       Issue.record("there is room for two")
       return
     }
@@ -113,17 +113,17 @@ struct FeedStateTests {
     let block = makeBlock(4)
     _ = state.add(block)
     for expected in [8, 10, 10] {
-      #expect(state.park(feeder: "feeder") == true)
+      #expect(state.park(feeder: "feeder", released: 0) == true)
       while block.claim() != nil { _ = state.noteClaim() }
-      guard case .proceed(expected) = state.askRoom() else {
+      guard case .proceed(expected) = state.askRoom(released: 0) else {
         Issue.record("there is room for \(expected)")
         return
       }
       for _ in 0..<expected { block.addReady() }
     }
-    #expect(state.park(feeder: "feeder") == true)
+    #expect(state.park(feeder: "feeder", released: 0) == true)
     for _ in 0..<9 { _ = block.claim() }
-    guard case .proceed(9) = state.askRoom() else {
+    guard case .proceed(9) = state.askRoom(released: 0) else {
       Issue.record("one was left, so the backlog was long enough")
       return
     }
@@ -132,20 +132,42 @@ struct FeedStateTests {
   @Test("keeps unread outcomes within the window")
   func windowBounds() {
     var state = makeState(backlog: 8...8, window: 3)
-    guard case .proceed(3) = state.askRoom() else {
+    guard case .proceed(3) = state.askRoom(released: 0) else {
       Issue.record("there is room for three")
       return
     }
     let block = makeBlock(3)
     _ = state.add(block)
     while block.claim() != nil {}
-    #expect(state.park(feeder: "feeder") == true)
+    #expect(state.park(feeder: "feeder", released: 0) == true)
     #expect(state.noteClaim() == nil)
-    #expect(state.release() == "feeder")
-    guard case .proceed(1) = state.askRoom() else {
+    #expect(state.hints.awaitsRelease)
+    #expect(state.release(released: 1) == "feeder")
+    #expect(!state.hints.awaitsRelease)
+    guard case .proceed(1) = state.askRoom(released: 1) else {
       Issue.record("there is room for one")
       return
     }
+  }
+
+  @Test("hears of what is read only while that is what the feeder waits for")
+  func releasesPassBy() {
+    var state = makeState(backlog: 4...4, window: 8)
+    let block = makeBlock(4)
+    _ = state.add(block)
+    #expect(state.park(feeder: "feeder", released: 0) == true)
+    #expect(!state.hints.awaitsRelease, "there is room in the window")
+
+    _ = block.claim()
+    _ = block.claim()
+    #expect(state.noteClaim() == "feeder")
+    for _ in 0..<4 { block.addReady() }
+    #expect(state.park(feeder: "feeder", released: 0) == true)
+    #expect(state.hints.awaitsRelease, "the window is shut")
+    #expect(state.release(released: 1) == nil, "six elements wait for a worker")
+    #expect(!state.hints.awaitsRelease)
+    for _ in 0..<4 { _ = block.claim() }
+    #expect(state.noteClaim() == "feeder")
   }
 
   @Test("passes over a block that is used up before it is dropped")
@@ -181,8 +203,10 @@ struct FeedStateTests {
     #expect(state.end() == ["worker", "owner"])
     #expect(state.end() == nil)
     #expect(block.isClosed)
-    #expect(isOver(state.work) && isOver(state.hire()) && isOver(state.askRoom()))
-    #expect(state.hints == State.Hints(canWake: false, canHire: false, roomOffset: .max))
+    #expect(isOver(state.work) && isOver(state.hire()) && isOver(state.askRoom(released: 0)))
+    let hints = State.Hints(
+      canWake: false, canHire: false, roomOffset: .max, awaitsRelease: false)
+    #expect(state.hints == hints)
   }
 
   @Test("is cut short by cancellation only if something was left undone")

@@ -30,27 +30,41 @@ struct CancellationTests {
     }
   }
 
-  @Test("before the call lets nothing start, whichever the verb")
-  func alreadyCancelled() async {
-    for source in SmallWorld.Source.allCases {
-      let probe = InFlightProbe()
-      let world = SmallWorld(source: source, count: 100, limit: 3)
-      await cancelled {
-        await #expect(throws: CancellationError.self) {
-          _ = try await world.map { element in
-            try await probe.body {
-              try Task.checkCancellation()
-              return element
-            }
-          }
-        }
-        await #expect(throws: CancellationError.self) {
-          try await world.forEach { _ in
-            try await probe.body { try Task.checkCancellation() }
-          }
-        }
+  @Test(
+    "before the call lets nothing start, and is thrown for an empty list too, whichever the verb",
+    arguments: SmallWorld.Source.allCases, [0, 1, 100])
+  func alreadyCancelled(source: SmallWorld.Source, count: Int) async {
+    let probe = InFlightProbe()
+    let world = SmallWorld(source: source, count: count, limit: 3)
+    @Sendable func body(_ element: Int) async throws -> Int {
+      try await probe.body {
+        try Task.checkCancellation()
+        return element
       }
-      #expect(probe.counts.started == 0, "\(source)")
+    }
+    await cancelled {
+      await #expect(throws: CancellationError.self) { _ = try await world.map(body) }
+      await #expect(throws: CancellationError.self) { _ = try await world.compactMap(body) }
+      await #expect(throws: CancellationError.self) { _ = try await world.first(body) }
+      await #expect(throws: CancellationError.self) {
+        try await world.forEach { element in _ = try await body(element) }
+      }
+    }
+    #expect(probe.counts.started == 0)
+  }
+
+  @Test("before the call, of an empty list, is not told where the error type has no room for it")
+  func alreadyCancelledWithoutRoom() async {
+    for source in SmallWorld.Source.allCases {
+      await cancelled {
+        let world = SmallWorld(source: source, count: 0, limit: 3)
+        #expect(await world.map { $0 } == [])
+        #expect(await world.compactMap { $0 } == [])
+        #expect(await world.first { $0 } == nil)
+        await world.forEach { _ in }
+        let none = try? await world.first { element throws(Boom) in element }
+        #expect(none == .some(nil))
+      }
     }
   }
 
@@ -65,6 +79,13 @@ struct CancellationTests {
         }
         let outputs = try? await world.map { element throws(Boom) in element }
         #expect(outputs == Array(0..<50))
+        let kept = try? await world.compactMap { element throws(Boom) in element }
+        #expect(kept == Array(0..<50))
+        let last = try? await world.first { element throws(Boom) in
+          if element < 49 { throw Boom(offset: element) }
+          return element
+        }
+        #expect(last == 49)
       }
       #expect(seen.load(ordering: .relaxed) == 50, "\(source)")
     }

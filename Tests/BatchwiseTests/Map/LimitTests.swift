@@ -28,6 +28,20 @@ struct LimitTests {
     }
     #expect(text(stream).contains("limit must be at least 1, but is 0"))
 
+    let compact = try await #require(
+      processExitsWith: .failure, observing: [\.standardErrorContent]
+    ) {
+      _ = await [1].concurrentCompactMap(limit: 0) { Optional($0) }
+    }
+    #expect(text(compact).contains("limit must be at least 1, but is 0"))
+
+    let first = try await #require(
+      processExitsWith: .failure, observing: [\.standardErrorContent]
+    ) {
+      _ = await AsyncNumbers(count: 0).concurrentFirst(limit: -1) { $0 }
+    }
+    #expect(text(first).contains("limit must be at least 1, but is -1"))
+
     let results = try await #require(
       processExitsWith: .failure, observing: [\.standardErrorContent]
     ) {

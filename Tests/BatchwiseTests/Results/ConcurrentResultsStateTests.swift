@@ -11,8 +11,9 @@ struct ConcurrentResultsStateTests {
 
   /// What the reader is told, in a form that can be compared.
   private func next(_ state: inout State) -> String {
-    switch state.next() {
-    case .value(let value): "\(value)"
+    var values: [Int] = []
+    return switch state.next(handingOverInto: &values) {
+    case .values: values.map { "\($0)" }.joined(separator: " ")
     case .wait: "wait"
     case .failed(let failure): "failed \(failure.offset)"
     case .over: "over"
@@ -26,7 +27,7 @@ struct ConcurrentResultsStateTests {
     #expect(state.park(reader: "reader") == true)
     #expect(state.insert(1, at: 1) == nil)
     #expect(state.insert(0, at: 0) == "reader")
-    #expect((0..<3).map { _ in next(&state) } == ["0", "1", "wait"])
+    #expect((0..<2).map { _ in next(&state) } == ["0 1", "wait"])
   }
 
   @Test("wakes the reader in completion order for every outcome")
@@ -35,7 +36,28 @@ struct ConcurrentResultsStateTests {
     #expect(state.park(reader: "reader") == true)
     #expect(state.insert(1, at: 1) == "reader")
     #expect(state.insert(0, at: 0) == nil)
-    #expect((0..<3).map { _ in next(&state) } == ["1", "0", "wait"])
+    #expect((0..<2).map { _ in next(&state) } == ["1 0", "wait"])
+  }
+
+  @Test("hands outcomes over in exchange for the room of those that were read")
+  func exchangesLists() {
+    var state = State(order: .completion)
+    for number in 0..<100 { _ = state.insert(number, at: number) }
+    var values: [Int] = []
+    guard case .values = state.next(handingOverInto: &values) else {
+      Issue.record("there are outcomes")
+      return
+    }
+    let isWhole = values == Array(0..<100)
+    #expect(isWhole)
+    let room = values.capacity
+    values.removeAll(keepingCapacity: true)
+    _ = state.insert(100, at: 100)
+    _ = state.next(handingOverInto: &values)
+    #expect(values == [100])
+    _ = state.insert(101, at: 101)
+    _ = state.next(handingOverInto: &values)
+    #expect(values.capacity >= room)
   }
 
   @Test("lets no reader park for whom there is an answer")
@@ -89,8 +111,9 @@ struct ConcurrentResultsStateTests {
     var isOver = false
     while !isOver {
       if !isParked, Bool.random(using: &generator) {
-        switch state.next() {
-        case .value(let value): read.append(value)
+        var values: [Int] = []
+        switch state.next(handingOverInto: &values) {
+        case .values: read += values
         case .wait: isParked = state.park(reader: "reader")
         case .over: isOver = true
         case .failed: Issue.record("nothing failed, seed \(seed)")

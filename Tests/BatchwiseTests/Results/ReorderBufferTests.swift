@@ -23,6 +23,34 @@ struct ReorderBufferTests {
       #expect(popped == (0..<count).map { "\($0)" })
     } while permutation.advanceToNextPermutation()
   }
+
+  @Test("grows with what is far ahead, and keeps it", arguments: 0..<100 as Range<UInt64>)
+  func farAhead(seed: UInt64) {
+    var generator = SeededGenerator(seed: seed)
+    let window = Int.random(in: 1...200, using: &generator)
+    var buffer = ReorderBuffer<Int>()
+    var waiting = Set(0..<window)
+    var popped: [Int] = []
+    var given = window
+    while popped.count < 2_000 {
+      guard let offset = waiting.randomElement(using: &generator) else { break }
+      waiting.remove(offset)
+      if offset == popped.count, Bool.random(using: &generator) {
+        // What is next need not be kept at all.
+        buffer.skip()
+        popped.append(offset)
+      } else {
+        buffer.insert(offset, at: offset)
+      }
+      while let value = buffer.popNext() { popped.append(value) }
+      while given < popped.count + window {
+        waiting.insert(given)
+        given += 1
+      }
+    }
+    let isInOrder = popped == Array(0..<popped.count)
+    #expect(isInOrder && popped.count >= 2_000, "seed \(seed)")
+  }
 }
 
 extension [Int] {

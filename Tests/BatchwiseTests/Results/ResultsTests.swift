@@ -105,6 +105,25 @@ struct ResultsTests {
     #expect(mostAhead.withLock { $0 } == 3 + 2 + 1)
   }
 
+  /// An array was shared with the workers whole, and so the window did not hold them.
+  @Test(
+    "of an array keep within their bounds too",
+    arguments: [0, 1, 4], [ConcurrentResultsOrder.source, .completion])
+  func arrayKeepsWithinTheWindow(readAhead: Int, order: ConcurrentResultsOrder) async {
+    let probe = InFlightProbe()
+    let results = Array(0..<200).concurrentResults(limit: 3, order: order, readAhead: readAhead) {
+      element in await probe.body { element }
+    }
+    var count = 0
+    for await _ in results {
+      count += 1
+      // Whatever could still start would do so before this many turns have passed.
+      for _ in 0..<20 { await Task.yield() }
+      #expect(probe.counts.started <= count + 3 + readAhead)
+    }
+    #expect(count == 200)
+  }
+
   @Test("go on being worked on between two readings")
   func worksBetweenReadings() async {
     let probe = InFlightProbe()

@@ -93,4 +93,41 @@ struct SmallWorld: Sendable, CustomStringConvertible {
     case .asyncSequence: try await AsyncNumbers(count: count).concurrentForEach(limit: limit, body)
     }
   }
+
+  /// Runs the world's compact map.
+  func compactMap<Failure: Error>(
+    _ body: @escaping @Sendable (Int) async throws(Failure) -> Int?
+  ) async throws(Failure) -> [Int] {
+    switch source {
+    case .array: try await Array(0..<count).concurrentCompactMap(limit: limit, body)
+    case .sequence: try await LazyNumbers(count: count).concurrentCompactMap(limit: limit, body)
+    case .asyncSequence:
+      try await AsyncNumbers(count: count).concurrentCompactMap(limit: limit, body)
+    }
+  }
+
+  /// Runs the world's search for a first success.
+  func first<Failure: Error>(
+    _ body: @escaping @Sendable (Int) async throws(Failure) -> Int
+  ) async throws(Failure) -> Int? {
+    switch source {
+    case .array: try await Array(0..<count).concurrentFirst(limit: limit, body)
+    case .sequence: try await LazyNumbers(count: count).concurrentFirst(limit: limit, body)
+    case .asyncSequence: try await AsyncNumbers(count: count).concurrentFirst(limit: limit, body)
+    }
+  }
+
+  /// Runs the world's search with next to no room, so that everybody has to wait for everybody.
+  func tightFirst<Failure: Error>(
+    _ body: @escaping @Sendable (Int) async throws(Failure) -> Int
+  ) async throws(Failure) -> Int? {
+    let limits = FeedLimits(inFlight: limit, backlog: 1...2, blockSize: 2)
+    let search = FirstSuccess(limits, transform: body)
+    switch source {
+    case .array: await search.engine.run(Array(0..<count))
+    case .sequence: await search.engine.run(LazyNumbers(count: count))
+    case .asyncSequence: await search.engine.run(AsyncNumbers(count: count))
+    }
+    return try search.outcome()
+  }
 }

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension Sequence where Element: Sendable {
+  /// Transforms every element and keeps what is not nil, with at most `limit` in flight.
+  ///
+  ///     let images = try await urls.concurrentCompactMap(limit: 3) { url in try await image(at: url) }
+  ///
+  /// The results are in source order, whatever the order in which they were finished. An element for
+  /// which the transformation returns nil leaves nothing behind, no place in memory either.
+  ///
+  /// **Failure.** The first transformation to throw ends the call. No further element is started,
+  /// those in flight are cancelled *and awaited*, and the error is thrown. A transformation that
+  /// cannot throw needs no `try`, and a named error type stays that type.
+  ///
+  /// **Cancellation** of the calling task is reported when the error type has room for it, also for
+  /// an empty sequence. With `any Error` or `CancellationError`, no further element is started, those
+  /// in flight are cancelled and awaited, and `CancellationError` is thrown unless a failure came
+  /// first. With any other error type the remaining elements run, and see `Task.isCancelled`.
+  ///
+  /// **Isolation and backpressure** are those of `concurrentMap(limit:_:)`.
+  ///
+  /// - Parameters:
+  ///   - limit: The most transformations in flight at once; `.max` for no limit. A limit below one
+  ///     is a programming error and traps.
+  ///   - transform: Called once for every element, from any thread.
+  /// - Returns: The transformed elements without nil, in source order.
+  /// - Throws: The first failure of a transformation, or `CancellationError`.
+  /// - Complexity: O(*n*) calls of `transform`, and O(*m* log *m*) for *m* results. Uses at most
+  ///   `limit` child tasks, and besides the results memory that does not depend on *n*.
+  @inlinable public func concurrentCompactMap<Output: Sendable, Failure: Error>(
+    limit: Int, _ transform: @escaping @Sendable (Element) async throws(Failure) -> Output?
+  ) async throws(Failure) -> [Output] {
+    let outputs = SparseOutputs<Output>()
+    let engine = Engine(.sequence(limit: limit), outlet: .compact(into: outputs), body: transform)
+    await engine.run(self)
+    try engine.checkCompletion()
+    return outputs.merged()
+  }
+}
