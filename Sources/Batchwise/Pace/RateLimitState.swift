@@ -2,8 +2,8 @@
 
 /// Which tokens of a rate limit have been taken, and from when on more can be.
 ///
-/// Times are durations since some moment that is always the same, and never go back. Nothing happens by
-/// itself: the state has no clock and no timer.
+/// Times are durations since some moment that is always the same; one that is earlier than the latest
+/// counts as the latest. Nothing happens by itself: the state has no clock and no timer.
 package struct RateLimitState: Sendable {
   /// Whether tokens could be taken.
   package enum Answer: Sendable, Equatable {

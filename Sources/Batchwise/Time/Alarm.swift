@@ -19,6 +19,8 @@ package final class Alarm: Sendable {
     var state = State()
     /// The tasks that sleep, by their sleepers' numbers.
     var tasks: [Int: Task<Void, Never>] = [:]
+    /// Where the latest sleep was begun, for events that come from outside of all tasks.
+    var executor: (any TaskExecutor)?
   }
 
   private let timeline: Timeline
@@ -99,7 +101,11 @@ package final class Alarm: Sendable {
   /// The task does not hold the alarm. It has nobody's priority, for who waits for a deadline may be more
   /// urgent than who set the earliest.
   private func start(_ sleeper: State.Sleeper) {
-    let executor = executor ?? Self.preferredExecutor
+    let preferred = executor ?? Self.preferredExecutor
+    let executor = guarded.withLock { guarded in
+      if let preferred { guarded.executor = preferred }
+      return guarded.executor
+    }
     let task = Task.detached(executorPreference: executor, priority: .high) {
       [weak self, timeline] in
       try? await timeline.sleep(until: sleeper.deadline)
