@@ -8,6 +8,7 @@ let package = Package(
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
   products: [
     .library(name: "Batchwise", targets: ["Batchwise"]),
+    .library(name: "BatchwiseTesting", targets: ["BatchwiseTesting"]),
     .library(name: "BatchwiseDownload", targets: ["BatchwiseDownload"]),
     .library(name: "CurlTransport", targets: ["CurlTransport"]),
     .executable(name: "batchwise", targets: ["BatchwiseMain"]),
@@ -15,6 +16,7 @@ let package = Package(
   targets: [
     // The libraries, from the core outwards. None imports a sibling of its own level.
     .target(name: "Batchwise"),
+    .target(name: "BatchwiseTesting"),
     .target(name: "BatchwiseDownload", dependencies: ["Batchwise", "CFileCalls"]),
     .target(name: "CurlTransport", dependencies: ["BatchwiseDownload", "CCurl"]),
 
@@ -40,16 +42,21 @@ let package = Package(
 
     // Tests mirror the sources; TestSupport holds what several of them need.
     .target(
-      name: "TestSupport", dependencies: ["BatchwiseDownload"], path: "Tests/TestSupport"),
-    .testTarget(name: "BatchwiseTests", dependencies: ["Batchwise", "TestSupport"]),
+      name: "TestSupport", dependencies: ["BatchwiseDownload", "BatchwiseTesting"],
+      path: "Tests/TestSupport"),
+    .testTarget(name: "BatchwiseTests", dependencies: ["Batchwise", "BatchwiseTesting"]),
+    .testTarget(name: "BatchwiseTestingTests", dependencies: ["BatchwiseTesting"]),
     .testTarget(
-      name: "BatchwiseDownloadTests", dependencies: ["BatchwiseDownload", "TestSupport"]),
+      name: "BatchwiseDownloadTests",
+      dependencies: ["BatchwiseDownload", "BatchwiseTesting", "TestSupport"]),
     .testTarget(
       name: "CurlTransportTests",
-      dependencies: ["CurlTransport", "BatchwiseDownload", "TestSupport"]),
+      dependencies: ["CurlTransport", "BatchwiseDownload", "BatchwiseTesting", "TestSupport"]),
     .testTarget(
       name: "BatchwiseCommandTests",
-      dependencies: ["BatchwiseCommand", "BatchwiseDownload", "CZlib", "TestSupport"]),
+      dependencies: [
+        "BatchwiseCommand", "BatchwiseDownload", "BatchwiseTesting", "CZlib", "TestSupport",
+      ]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import BatchwiseDownload
+import BatchwiseTesting
 import CurlTransport
 import TestSupport
 import Testing

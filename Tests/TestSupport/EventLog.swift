@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import BatchwiseDownload
+public import BatchwiseTesting
 
 /// Keeps every event of a run, for a test to look at or to wait for.
 public final class EventLog: EventSink {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import BatchwiseDownload
+public import BatchwiseTesting
 
 /// A source whose every answer is a closure's.
 public struct FakeSource: WorkSource {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import BatchwiseDownload
+public import BatchwiseTesting
 internal import Synchronization
 
 /// A transport without a network: each address is answered by a closure, in a task of its own.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import BatchwiseTesting
+
 extension SeededGenerator {
   /// A text of at most `count` of the pieces, in any order.
   public mutating func text(of pieces: [String], upTo count: Int) -> String {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import BatchwiseTesting
 import Synchronization
-import TestSupport
 import Testing
 
 @testable import Batchwise

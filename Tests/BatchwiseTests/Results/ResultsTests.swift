@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Batchwise
+import BatchwiseTesting
 import Synchronization
-import TestSupport
 import Testing
 
 @Suite("Streamed results, on real threads", .timeLimit(.minutes(1)))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TestSupport
+import BatchwiseTesting
 
 /// A failure that names the element it belongs to.
 struct Boom: Error, Equatable {

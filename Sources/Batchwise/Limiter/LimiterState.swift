@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// How waiting for a permit ends.
+enum LimiterTurn: Equatable {
+  case granted(SlabID)
+  case cancelled
+}
+
+/// Who holds the permits of a limiter and who waits for one: a pure value whose events return who
+/// is to be woken.
+///
+/// Someone who asks while holding a permit of the same limiter would wait for itself. So what is
+/// asked from inside a hold is admitted by a rule of that hold's own, with as many permits as it
+/// has: those inside take turns on it. Holds can be nested any number of times.
+struct LimiterState<Waiter> {
+  typealias Admission = AdmissionState<TicketID>
+  typealias HoldID = SlabID
+  typealias TicketID = SlabID
+  /// The rule for those inside a hold; nil for the limiter's own.
+  typealias RuleID = SlabID?
+
+  /// Somebody to be woken, and what to tell it.
+  typealias Woken = (waiter: Waiter, turn: LimiterTurn)
+
+  /// What becomes of a request.
+  enum Answer {
+    /// It has its permit.
+    case granted(HoldID)
+    /// It has a place in the order, and is to be parked there.
+    case waits(TicketID)
+    /// It was asked from inside a hold, and may not share its permit.
+    case isNested
+  }
+
+  /// A permit that is out.
+  struct Hold {
+    fileprivate let grant: Admission.Grant
+    /// The rule that admitted it, and the hold which that belongs to, if any.
+    fileprivate let rule: RuleID
+    fileprivate let outer: HoldID?
+    /// The rule for those inside it, once somebody asked.
+    fileprivate var inner: RuleID = nil
+    /// Whether its owner has let go, and only those inside still use it.
+    fileprivate var isLeft = false
+  }
+
+  /// A request that waits.
+  struct Ticket {
+    fileprivate enum Phase {
+      /// Not yet suspended. Exits: suspended, decided.
+      case new
+      /// Suspended. Exit: over, when it is woken.
+      case suspended(Waiter)
+      /// Decided before it was suspended. Exit: over, when it is told.
+      case decided(LimiterTurn)
+    }
+
+    /// The rule it waits for, and the hold which that belongs to, if any.
+    fileprivate let rule: RuleID
+    fileprivate let outer: HoldID?
+    /// Where it stands in the order of its rule; nil once it is decided.
+    fileprivate var place: Admission.ID?
+    fileprivate var phase = Phase.new
+  }
+
+  private var mainRule: Admission
+  private var innerRules = Slab<Admission>()
+  private var holds = Slab<Hold>()
+  private var tickets = Slab<Ticket>()
+  private let nesting: PermitNesting
+
+  init(_ admission: Admission, nesting: PermitNesting) {
+    mainRule = admission
+    self.nesting = nesting
+  }
+
+  // MARK: Events
+
+  /// Grants a permit at once if that overtakes nobody.
+  mutating func enter(_ request: AdmissionRequest, inside holders: [HoldID]) -> Answer? {
+    guard let (rule, outer) = rule(for: request, inside: holders) else { return .isNested }
+    guard let grant = update(rule, { $0.enter(request) }) else { return nil }
+    return .granted(holds.insert(Hold(grant: grant, rule: rule, outer: outer)))
+  }
+
+  /// Grants a permit at once if that overtakes nobody, or else gives a place in the order.
+  mutating func enterOrWait(
+    _ request: AdmissionRequest, inside holders: [HoldID], priority: () -> TaskPriority
+  ) -> (answer: Answer, woken: [Woken]) {
+    if let answer = enter(request, inside: holders) { return (answer, []) }
+    guard let (rule, outer) = rule(for: request, inside: holders) else { return (.isNested, []) }
+    var request = request
+    request.priority = Int(priority().rawValue)
+    let ticket = tickets.insert(Ticket(rule: rule, outer: outer))
+    let place = update(rule) { $0.wait(ticket, for: request) }
+    tickets.update(ticket) { $0.place = place }
+    return (.waits(ticket), admit(by: rule))
+  }
+
+  /// Suspends the one who waits, unless it is decided already how its waiting ends.
+  mutating func suspend(_ id: TicketID, _ waiter: Waiter) -> LimiterTurn? {
+    guard let ticket = tickets[id] else { return .cancelled }
+    if case .decided(let turn) = ticket.phase {
+      _ = tickets.remove(id)
+      return turn
+    }
+    tickets.update(id) { $0.phase = .suspended(waiter) }
+    return nil
+  }
+
+  /// Takes the one who waits out of the order, unless it already has its permit.
+  mutating func cancel(_ id: TicketID) -> [Woken] {
+    guard let ticket = tickets[id], let place = ticket.place,
+      update(ticket.rule, { $0.cancel(place) }) != nil
+    else { return [] }
+    return decide(id, .cancelled) + admit(by: ticket.rule)
+  }
+
+  /// Moves the one who waits to where its new priority belongs.
+  mutating func setPriority(_ priority: Int, of id: TicketID) -> [Woken] {
+    guard let ticket = tickets[id], let place = ticket.place else {
+      return []
+    }
+    update(ticket.rule) { $0.setPriority(priority, of: place) }
+    return admit(by: ticket.rule)
+  }
+
+  /// Gives a permit back; while others share it, they keep it.
+  mutating func leave(_ id: HoldID) -> [Woken] {
+    if let inner = holds[id]?.inner, (innerRules[inner]?.inFlight ?? 0) > 0 {
+      holds.update(id) { $0.isLeft = true }
+      return []
+    }
+    guard let hold = holds.remove(id) else { return [] }
+    if let inner = hold.inner { _ = innerRules.remove(inner) }
+    update(hold.rule) { $0.leave(hold.grant) }
+    let woken = admit(by: hold.rule)
+    guard let outer = hold.outer, holds[outer]?.isLeft == true else { return woken }
+    return woken + leave(outer)
+  }
+
+  /// Changes the rule, and lets those start who now may.
+  mutating func changeRule(_ change: (inout Admission) -> Void) -> [Woken] {
+    change(&mainRule)
+    return admit(by: nil)
+  }
+
+  /// The limiter's own rule, for an observer.
+  var rule: Admission { mainRule }
+
+  /// Whether a hold is still its owner's.
+  private func isHeld(_ id: HoldID) -> Bool { holds[id].map { !$0.isLeft } ?? false }
+
+  // MARK: The parts
+
+  /// The rule a request falls under; nil if it is nested and may not be.
+  private mutating func rule(
+    for request: AdmissionRequest, inside holders: [HoldID]
+  ) -> (RuleID, HoldID?)? {
+    guard let holder = holders.first(where: isHeld), let hold = holds[holder] else {
+      return (nil, nil)
+    }
+    guard nesting == .shares, isHold(hold, of: request.key) else { return nil }
+    if let inner = hold.inner { return (inner, holder) }
+    let inner = innerRules.insert(Admission(limit: hold.grant.weight))
+    holds.update(holder) { $0.inner = inner }
+    return (inner, holder)
+  }
+
+  /// Whether a hold falls under the limit of a key, itself or the one that it is inside of.
+  private func isHold(_ hold: Hold, of key: AdmissionKey?) -> Bool {
+    guard let outer = hold.outer.flatMap({ holds[$0] }) else {
+      return mainRule.isGrant(hold.grant, of: key)
+    }
+    return isHold(outer, of: key)
+  }
+
+  private mutating func update<Result>(
+    _ rule: RuleID, _ change: (inout Admission) -> Result
+  ) -> Result {
+    if let rule { return innerRules.update(rule, change) }
+    return change(&mainRule)
+  }
+
+  private mutating func admit(by rule: RuleID) -> [Woken] {
+    var woken: [Woken] = []
+    while let (id, grant, _) = update(rule, { $0.admit() }) {
+      guard let ticket = tickets[id] else { continue }
+      let hold = Hold(grant: grant, rule: rule, outer: ticket.outer)
+      woken += decide(id, .granted(holds.insert(hold)))
+    }
+    return woken
+  }
+
+  private mutating func decide(_ id: TicketID, _ turn: LimiterTurn) -> [Woken] {
+    if case .suspended(let waiter)? = tickets[id]?.phase {
+      _ = tickets.remove(id)
+      return [(waiter, turn)]
+    }
+    tickets.update(id) { ticket in
+      ticket.place = nil
+      ticket.phase = .decided(turn)
+    }
+    return []
+  }
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+
+/// What all users of one limiter share: a lock around its state.
+///
+/// It notes an event under the lock and wakes whom it concerns when the lock is gone.
+@usableFromInline
+final class LimiterStorage: Sendable {
+  typealias State = LimiterState<CheckedContinuation<LimiterTurn, Never>>
+
+  private let state: Mutex<State>
+  private let number = HeldPermit.newLimiter()
+
+  init(limit: Int, keyLimit: Int = .max, nesting: PermitNesting) {
+    precondition(limit >= 0, "a limit cannot be negative, but is \(limit)")
+    precondition(keyLimit >= 0, "a limit for each key cannot be negative, but is \(keyLimit)")
+    state = Mutex(
+      State(State.Admission(limit: limit, keyLimit: keyLimit), nesting: nesting))
+  }
+
+  /// Takes a permit, waiting for it if need be.
+  @usableFromInline
+  func acquire(priority: TaskPriority?, weight: Int) async throws -> SlabID {
+    try await acquire(key: nil, priority: priority, weight: weight)
+  }
+
+  /// Takes a permit under the limit of a key, waiting for it if need be.
+  func acquire(key: AdmissionKey?, priority: TaskPriority?, weight: Int) async throws -> SlabID {
+    if Task.isCancelled { throw CancellationError() }
+    let holders = HeldPermit.holds(of: number)
+    let request = request(key: key, weight: weight)
+    let (answer, woken) = state.withLock { state in
+      // The priority is asked for only by those who wait.
+      state.enterOrWait(request, inside: holders) { priority ?? Task.currentPriority }
+    }
+    wake(woken)
+    switch answer {
+    case .granted(let hold): return hold
+    case .isNested: throw NestedPermitError()
+    case .waits(let ticket): return try await wait(ticket)
+    }
+  }
+
+  /// Takes a permit if that is possible at once, overtaking nobody.
+  func tryAcquire(key: AdmissionKey?, weight: Int) -> SlabID? {
+    let holders = HeldPermit.holds(of: number)
+    let request = request(key: key, weight: weight)
+    guard case .granted(let hold)? = state.withLock({ $0.enter(request, inside: holders) }) else {
+      return nil
+    }
+    return hold
+  }
+
+  /// Gives a permit back.
+  @usableFromInline
+  func release(_ hold: SlabID) {
+    wake(state.withLock { $0.leave(hold) })
+  }
+
+  /// The mark for the body that runs on a permit.
+  @usableFromInline
+  func mark(_ hold: SlabID) -> HeldPermit { HeldPermit(hold, of: number) }
+
+  /// Changes the rule, and starts those who now may.
+  func changeRule(_ change: @Sendable (inout State.Admission) -> Void) {
+    wake(state.withLock { $0.changeRule(change) })
+  }
+
+  /// Looks at the rule.
+  func read<Result: Sendable>(_ look: @Sendable (State.Admission) -> Result) -> Result {
+    state.withLock { look($0.rule) }
+  }
+
+  private func request(key: AdmissionKey?, weight: Int) -> AdmissionRequest {
+    precondition(weight >= 1, "a weight must be at least 1, but is \(weight)")
+    return AdmissionRequest(weight: weight, key: key)
+  }
+
+  private func wait(_ ticket: SlabID) async throws(CancellationError) -> SlabID {
+    let turn = await withTaskCancellationHandler {
+      await withEscalationHandler {
+        await withCheckedContinuation { continuation in
+          let turn = state.withLock { $0.suspend(ticket, continuation) }
+          if let turn { continuation.resume(returning: turn) }
+        }
+      } onEscalation: { [self] priority in
+        wake(state.withLock { $0.setPriority(Int(priority.rawValue), of: ticket) })
+      }
+    } onCancel: {
+      wake(state.withLock { $0.cancel(ticket) })
+    }
+    guard case .granted(let hold) = turn else { throw CancellationError() }
+    if Task.isCancelled {
+      // Cancelled after it was granted and before anything ran on it.
+      release(hold)
+      throw CancellationError()
+    }
+    return hold
+  }
+
+  private func wake(_ woken: [State.Woken]) {
+    for (continuation, turn) in woken { continuation.resume(returning: turn) }
+  }
+}
+
+/// Tells when the priority of the current task is raised, where the system can.
+private func withEscalationHandler<Result>(
+  _ operation: () async -> Result, onEscalation: @escaping @Sendable (TaskPriority) -> Void
+) async -> Result {
+  let priority = Task.currentPriority
+  guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else {
+    return await operation()
+  }
+  return await withTaskPriorityEscalationHandler {
+    // A lift before the handler was there is not told again.
+    if Task.currentPriority > priority { onEscalation(Task.currentPriority) }
+    return await operation()
+  } onPriorityEscalated: { _, priority in
+    onEscalation(priority)
+  }
+}
