@@ -32,6 +32,7 @@ extension TaskQueue {
     /// - Throws: `CancellationError` if the reader is cancelled first.
     public var result: Result<Success, any Error> {
       get async throws(CancellationError) {
+        if let result = item.result.now { return result }
         raise(to: Task.currentPriority)
         let result = await withEscalationHandler {
           await item.result.wait()
