@@ -40,16 +40,31 @@ public func withRetry<Success, Failure: Error>(
   generator: some RandomNumberGenerator = SystemRandomNumberGenerator(),
   _ body: (Attempt) async throws(Failure) -> Success
 ) async throws(Failure) -> Success {
+  try await retry(
+    policy, budget: budget, by: Alarm.shared(for: clock), generator,
+    runAttempt: { attempt throws(Failure) in try await body(attempt()) })
+}
+
+/// Tries again what fails; running one attempt is a parameter.
+///
+/// An attempt is described when it begins, which may be later than it is run: it may have to wait for a
+/// permit.
+func retry<Success, Failure: Error>(
+  _ policy: RetryPolicy, budget: RetryBudget?, by alarm: Alarm,
+  _ generator: some RandomNumberGenerator,
+  runAttempt: (_ attempt: () -> Attempt) async throws(Failure) -> Success
+) async throws(Failure) -> Success {
   if Task.isCancelled, let error = CancellationError() as? Failure { throw error }
-  let alarm = Alarm.shared(for: clock)
   let begin = alarm.now
   var generator = generator
   var failures = 0
   while true {
-    let timeLeft = policy.timeBudget.map { $0 - (alarm.now - begin) }
     let failure: Failure
     do throws(Failure) {
-      let success = try await body(Attempt(number: failures + 1, timeLeft: timeLeft))
+      let number = failures + 1
+      let success = try await runAttempt {
+        Attempt(number: number, timeLeft: policy.timeBudget.map { $0 - (alarm.now - begin) })
+      }
       budget?.recordSuccess()
       return success
     } catch {

@@ -59,7 +59,8 @@ public struct RetryPolicy: Sendable {
     after error: any Error, failures: Int, elapsed: Duration,
     using generator: inout some RandomNumberGenerator
   ) -> Duration? {
-    guard failures < attempts else { return nil }
+    // A nested request is a mistake in the program, and stays one.
+    guard failures < attempts, !(error is NestedPermitError) else { return nil }
     var pause: Duration
     switch classify(error) {
     case .stop: return nil
