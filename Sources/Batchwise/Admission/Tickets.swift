@@ -56,6 +56,7 @@ package struct Tickets<Waiter, Turn> {
 
   /// Decides about all tickets alike, and returns who is to be woken.
   package mutating func decideAll(_ turn: Turn) -> [Waiter] {
-    Array(phases.entries).compactMap { decide($0.id, turn) }
+    guard count > 0 else { return [] }
+    return Array(phases.entries).compactMap { decide($0.id, turn) }
   }
 }

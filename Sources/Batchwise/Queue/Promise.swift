@@ -3,29 +3,46 @@
 import Synchronization
 
 /// A value that is there one day, for any number of readers.
+///
+/// Who waits and who wakes has nothing to do with the value's type, so that part is not generic.
 final class Promise<Value: Sendable>: Sendable {
-  private struct State {
-    var value: Value?
-    var readers = Tickets<CheckedContinuation<Value?, Never>, Value?>()
-  }
+  private let value = Mutex<Value?>(nil)
+  private let isKept = Occurrence()
 
-  private let state = Mutex(State())
-
-  /// Keeps the value, and gives it to all who wait for it.
+  /// Keeps the value, and lets all go on who wait for it.
   func keep(_ value: Value) {
-    let readers = state.withLock { state in
-      state.value = value
-      return state.readers.decideAll(value)
-    }
-    for reader in readers { reader.resume(returning: value) }
+    self.value.withLock { $0 = value }
+    isKept.happen()
   }
 
   /// Waits for the value; nil if the reader is cancelled first.
   func wait() async -> Value? {
-    let (value, ticket) = state.withLock { state in
-      (state.value, state.value == nil ? state.readers.issue() : nil)
+    await isKept.wait() ? value.withLock { $0 } : nil
+  }
+}
+
+/// Something that happens once, and that any number of tasks wait for.
+final class Occurrence: Sendable {
+  private struct State {
+    var hasHappened = false
+    var readers = Tickets<CheckedContinuation<Bool, Never>, Bool>()
+  }
+
+  private let state = Mutex(State())
+
+  /// Notes that it has happened, and wakes all who wait for it.
+  func happen() {
+    let readers = state.withLock { state in
+      state.hasHappened = true
+      return state.readers.decideAll(true)
     }
-    guard let ticket else { return value }
+    for reader in readers { reader.resume(returning: true) }
+  }
+
+  /// Waits until it has happened; false if the reader is cancelled first.
+  func wait() async -> Bool {
+    let ticket = state.withLock { $0.hasHappened ? nil : $0.readers.issue() }
+    guard let ticket else { return true }
     return await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         if let turn = state.withLock({ $0.readers.suspend(ticket, continuation) }) {
@@ -33,7 +50,7 @@ final class Promise<Value: Sendable>: Sendable {
         }
       }
     } onCancel: {
-      state.withLock { $0.readers.decide(ticket, nil) }?.resume(returning: nil)
+      state.withLock { $0.readers.decide(ticket, false) }?.resume(returning: false)
     }
   }
 }
