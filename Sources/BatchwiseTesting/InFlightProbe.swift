@@ -8,8 +8,8 @@
 ///     }
 ///     #expect(probe.peak == 3)
 ///
-/// Compare the peak with `==`: a bound that is merely kept may also be kept by running one at a time.
-/// To be sure of the peak, let each body wait until as many have started as there should be.
+/// Compare the peak with `==`: a bound that is merely kept may also be kept by running one at a
+/// time. To be sure of the peak, let each body wait until as many have started as there should be.
 public final class InFlightProbe: Sendable {
   /// What was counted, at one moment.
   public struct Counts: Sendable, Equatable {

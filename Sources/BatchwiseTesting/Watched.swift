@@ -32,8 +32,8 @@ public final class Watched<Value: Sendable>: Sendable {
 
   /// Changes the value, and lets those go on who waited for what it has become.
   ///
-  /// They go on in the order in which they began to wait. Changes are made one after the other, under a
-  /// lock: `change` must not use this object.
+  /// They go on in the order in which they began to wait. Changes are made one after the other,
+  /// under a lock: `change` must not use this object.
   ///
   /// - Parameter change: What to do with the value.
   /// - Returns: What `change` returns.

@@ -88,8 +88,8 @@ struct LimiterState<Waiter> {
 
   /// Grants a permit at once if that overtakes nobody, or else gives a place in the order.
   ///
-  /// Who comes back with its `arrival` stands before all who came after it first did. Those inside a
-  /// hold are counted apart, and stand behind each other there.
+  /// Who comes back with its `arrival` stands before all who came after it first did. Those inside
+  /// a hold are counted apart, and stand behind each other there.
   mutating func enterOrWait(
     _ request: AdmissionRequest, inside holders: [HoldID], arrival: AdmissionArrival? = nil,
     priority: () -> TaskPriority

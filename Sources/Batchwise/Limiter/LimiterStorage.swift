@@ -25,8 +25,8 @@ final class LimiterStorage: Sendable {
     try await acquire(key: nil, priority: priority, weight: weight)
   }
 
-  /// Takes a permit under the limit of a key, waiting for it if need be; who comes back does so with its
-  /// arrival.
+  /// Takes a permit under the limit of a key, waiting for it if need be; who comes back does so
+  /// with its arrival.
   func acquire(
     key: AdmissionKey?, priority: TaskPriority?, weight: Int, arrival: AdmissionArrival? = nil
   ) async throws -> SlabID {

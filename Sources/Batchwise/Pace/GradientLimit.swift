@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A limit that falls when the work becomes slower than it is without a queue, and rises until then.
+/// A limit that falls when the work becomes slower than it is without a queue, and rises until
+/// then.
 ///
-/// It finds the limit before anything has to be dropped. The time that is normal is the mean of
-/// the fastest round, a round being as many successes as the limit. The limit is multiplied with how
+/// It finds the limit before anything has to be dropped. The time that is normal is the mean of the
+/// fastest round, a round being as many successes as the limit. The limit is multiplied with how
 /// much of the time now is normal, and gets its square root on top, as room to rise into.
 ///
-/// - From time to time the limit is halved for a round, and what is normal is found out anew: work that
-///   has become slower for good is then not taken for a queue.
+/// - From time to time the limit is halved for a round, and what is normal is found out anew: work
+///   that has become slower for good is then not taken for a queue.
 /// - It rises only while at least half of it is used: idle time teaches nothing.
 /// - A drop takes a quarter away, and what is dropped together counts once.
 public struct GradientLimit: AdaptiveLimit {
@@ -40,8 +41,10 @@ public struct GradientLimit: AdaptiveLimit {
   /// - Parameters:
   ///   - initial: The limit at first.
   ///   - bounds: What the limit stays within; less than one traps.
-  ///   - tolerance: How many times as long as normal work may take before the limit falls; less than one traps.
-  ///   - roundsBetweenProbes: After how many rounds what is normal is found out anew; fewer than one traps.
+  ///   - tolerance: How many times as long as normal work may take before the limit falls; less
+  ///     than one traps.
+  ///   - roundsBetweenProbes: After how many rounds what is normal is found out anew; fewer than
+  ///     one traps.
   public init(
     initial: Int, within bounds: ClosedRange<Int>, tolerance: Double = 1.2,
     roundsBetweenProbes: Int = 50

@@ -10,8 +10,8 @@ import Synchronization
 ///       try await load(url)
 ///     }
 ///
-/// It bounds how many *start* in a length of time, and not how many are in flight. Nobody overtakes:
-/// who needs many tokens is waited for by those behind who need few.
+/// It bounds how many *start* in a length of time, and not how many are in flight. Nobody
+/// overtakes: who needs many tokens is waited for by those behind who need few.
 public final class RateLimiter: Sendable {
   private typealias State = RateLimiterState<OneShot<Bool>>
 
@@ -40,8 +40,8 @@ public final class RateLimiter: Sendable {
 
   /// Waits until it is this task's turn and the tokens are there, and takes them.
   ///
-  /// **Cancellation.** A task that is cancelled while it waits takes nothing, and those behind it move up by
-  /// what it would have taken. One that is cancelled after its turn has the tokens.
+  /// **Cancellation.** A task that is cancelled while it waits takes nothing, and those behind it
+  /// move up by what it would have taken. One that is cancelled after its turn has the tokens.
   ///
   /// - Parameter tokens: How many; fewer than one, or more than can ever be there at once, is a
   ///   programming error and traps. If the limit is lowered below it afterwards, it waits for all

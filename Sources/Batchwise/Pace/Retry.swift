@@ -16,14 +16,15 @@ public struct Attempt: Sendable, Hashable {
 ///       try await withTimeout(.seconds(5)) { try await load(url) }
 ///     }
 ///
-/// Between two attempts it pauses for the policy's backoff. It gives up, and throws the latest error as it is,
-/// when the policy says so for that error, when the attempts are used up, when the next attempt would
-/// begin after the time budget, which is known before the pause, or when the budget does not pay.
+/// Between two attempts it pauses for the policy's backoff. It gives up, and throws the latest
+/// error as it is, when the policy says so for that error, when the attempts are used up, when the
+/// next attempt would begin after the time budget, which is known before the pause, or when the
+/// budget does not pay.
 ///
-/// **Cancellation** of the calling task ends the call: nothing is tried again, whatever was thrown. During
-/// a pause, `CancellationError` is thrown if the error type has room for it, and the latest error
-/// otherwise. A task that is cancelled when it comes makes no attempt, or the first one if there is no
-/// room for a `CancellationError`.
+/// **Cancellation** of the calling task ends the call: nothing is tried again, whatever was thrown.
+/// During a pause, `CancellationError` is thrown if the error type has room for it, and the latest
+/// error otherwise. A task that is cancelled when it comes makes no attempt, or the first one if
+/// there is no room for a `CancellationError`.
 ///
 /// - Parameters:
 ///   - policy: Whether, when and how often to try again.
@@ -47,8 +48,8 @@ public func withRetry<Success, Failure: Error>(
 
 /// Tries again what fails; running one attempt is a parameter.
 ///
-/// An attempt is described when it begins, which may be later than it is run: it may have to wait for a
-/// permit.
+/// An attempt is described when it begins, which may be later than it is run: it may have to wait
+/// for a permit.
 func retry<Success, Failure: Error>(
   _ policy: RetryPolicy, budget: RetryBudget?, by alarm: Alarm,
   _ generator: some RandomNumberGenerator,

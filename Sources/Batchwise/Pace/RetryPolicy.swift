@@ -3,7 +3,8 @@
 /// Whether, when and how often a failed attempt is repeated.
 ///
 ///     let policy = RetryPolicy(
-///       attempts: 5, within: .seconds(60), backoff: .exponential(from: .seconds(1), cap: .seconds(20))
+///       attempts: 5, within: .seconds(60),
+///       backoff: .exponential(from: .seconds(1), cap: .seconds(20))
 ///     ) { error in
 ///       (error as? HTTPError)?.isTemporary == true ? .retry : .stop
 ///     }

@@ -4,19 +4,21 @@
 ///
 ///     let page = try await withRetry(policy, limiter: limiter) { _ in try await load(url) }
 ///
-/// As `withRetry` without a limiter. The permit is given back before a pause, so that in an outage the
-/// limit is not used up by those who only wait. After the pause the call asks for a permit with its
-/// old place: before all who came to the limiter after this call began, among those of its priority. Waiting
-/// for a permit counts in the time budget, but interrupts nothing.
+/// As `withRetry` without a limiter. The permit is given back before a pause, so that in an outage
+/// the limit is not used up by those who only wait. After the pause the call asks for a permit with
+/// its old place: before all who came to the limiter after this call began, among those of its
+/// priority. Waiting for a permit counts in the time budget, but interrupts nothing.
 ///
-/// **Nesting.** In a body that holds a permit of this limiter, what the limiter's ``PermitNesting`` says is done;
-/// such a permit is held during the pauses, too. ``NestedPermitError`` is never a reason to try again.
+/// **Nesting.** In a body that holds a permit of this limiter, what the limiter's ``PermitNesting``
+/// says is done; such a permit is held during the pauses, too. ``NestedPermitError`` is never a
+/// reason to try again.
 ///
 /// - Parameters:
 ///   - policy: Whether, when and how often to try again.
 ///   - limiter: Whose permit an attempt holds.
 ///   - priority: Where to stand in the order; the priority of the current task by default.
-///   - weight: How many permits an attempt holds; see ``ConcurrencyLimiter/withPermit(priority:weight:_:)``.
+///   - weight: How many permits an attempt holds; see
+///     ``ConcurrencyLimiter/withPermit(priority:weight:_:)``.
 ///   - budget: What all retries of several calls are paid from; nil for no such bound.
 ///   - clock: What time is measured by, and pauses last by.
 ///   - generator: Where the backoff's random part comes from.
