@@ -190,7 +190,10 @@ struct ResultsTests {
       let results = LazyNumbers(count: .max).concurrentResults(limit: 3, order: .completion) {
         element in
         await probe.body {
-          if element == 0 { return await probe.waitUntilStarted(3) }
+          if element == 0 {
+            await probe.waitUntilStarted(3)
+            return
+          }
           try? await Gate().passUnlessCancelled()
           await cancelled.body {}
         }
