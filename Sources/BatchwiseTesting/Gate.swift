@@ -40,6 +40,6 @@ public final class Gate: Sendable {
   /// - Throws: `CancellationError` if the task is cancelled before it has passed, even if the gate
   ///   is open.
   public func passUnlessCancelled() async throws(CancellationError) {
-    guard await isOpen.wait(until: { $0 }) else { throw CancellationError() }
+    guard await isOpen.waitUnlessCancelled(until: { $0 }) else { throw CancellationError() }
   }
 }

@@ -53,18 +53,12 @@ public final class InFlightProbe: Sendable {
   }
 
   /// Waits until this many bodies have started, in all, or until the task is cancelled.
-  ///
-  /// - Returns: Whether they have started; false means that the task was cancelled.
-  @discardableResult
-  public func waitUntilStarted(_ count: Int) async -> Bool {
+  public func waitUntilStarted(_ count: Int) async {
     await watched.wait { $0.started >= count }
   }
 
   /// Waits until this many bodies have ended, in all, or until the task is cancelled.
-  ///
-  /// - Returns: Whether they have ended; false means that the task was cancelled.
-  @discardableResult
-  public func waitUntilEnded(_ count: Int) async -> Bool {
+  public func waitUntilEnded(_ count: Int) async {
     await watched.wait { $0.ended >= count }
   }
 }

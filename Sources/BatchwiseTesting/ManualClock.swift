@@ -141,10 +141,7 @@ public final class ManualClock: Clock, Sendable {
   }
 
   /// Waits until at least this many sleep at once, or until the task is cancelled.
-  ///
-  /// - Returns: Whether they sleep; false means that the task was cancelled.
-  @discardableResult
-  public func waitForSleepers(_ count: Int) async -> Bool {
+  public func waitForSleepers(_ count: Int) async {
     await state.wait { $0.sleepers.count >= count }
   }
 

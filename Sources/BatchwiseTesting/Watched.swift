@@ -59,9 +59,12 @@ public final class Watched<Value: Sendable>: Sendable {
   ///
   /// - Parameter isReached: Whether the value is as wanted. It is called under a lock, at once and
   ///   after every change, and must not use this object.
-  /// - Returns: Whether the value was as wanted; false means that the task was cancelled.
-  @discardableResult
-  public func wait(until isReached: @escaping @Sendable (Value) -> Bool) async -> Bool {
+  public func wait(until isReached: @escaping @Sendable (Value) -> Bool) async {
+    _ = await waitUnlessCancelled(until: isReached)
+  }
+
+  /// Waits until the value is as wanted; false if the task is cancelled first.
+  func waitUnlessCancelled(until isReached: @escaping @Sendable (Value) -> Bool) async -> Bool {
     let id = guarded.withLock { guarded in
       guarded.lastWaiter += 1
       return guarded.lastWaiter

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// One of several tries.
-public struct Attempt: Sendable, Hashable {
+public struct RetryAttempt: Sendable, Hashable {
   /// Its number; the first is 1.
   public let number: Int
   /// How much is left of the policy's time budget; nil if it has none.
@@ -39,7 +39,7 @@ public func withRetry<Success, Failure: Error>(
   _ policy: RetryPolicy, budget: RetryBudget? = nil,
   clock: some Clock<Duration> = ContinuousClock(),
   generator: some RandomNumberGenerator = SystemRandomNumberGenerator(),
-  _ body: (Attempt) async throws(Failure) -> Success
+  _ body: (RetryAttempt) async throws(Failure) -> Success
 ) async throws(Failure) -> Success {
   try await retry(
     policy, budget: budget, by: Alarm.shared(for: clock), generator,
@@ -53,7 +53,7 @@ public func withRetry<Success, Failure: Error>(
 func retry<Success, Failure: Error>(
   _ policy: RetryPolicy, budget: RetryBudget?, by alarm: Alarm,
   _ generator: some RandomNumberGenerator,
-  runAttempt: (_ attempt: () -> Attempt) async throws(Failure) -> Success
+  runAttempt: (_ attempt: () -> RetryAttempt) async throws(Failure) -> Success
 ) async throws(Failure) -> Success {
   if Task.isCancelled, let error = CancellationError() as? Failure { throw error }
   let begin = alarm.now
@@ -64,7 +64,7 @@ func retry<Success, Failure: Error>(
     do throws(Failure) {
       let number = failures + 1
       let success = try await runAttempt {
-        Attempt(number: number, timeLeft: policy.timeBudget.map { $0 - (alarm.now - begin) })
+        RetryAttempt(number: number, timeLeft: policy.timeBudget.map { $0 - (alarm.now - begin) })
       }
       budget?.recordSuccess()
       return success

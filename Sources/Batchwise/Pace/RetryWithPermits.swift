@@ -30,7 +30,7 @@ public func withRetry<Success>(
   _ policy: RetryPolicy, limiter: ConcurrencyLimiter, priority: TaskPriority? = nil,
   weight: Int = 1, budget: RetryBudget? = nil, clock: some Clock<Duration> = ContinuousClock(),
   generator: some RandomNumberGenerator = SystemRandomNumberGenerator(),
-  _ body: (Attempt) async throws -> Success
+  _ body: (RetryAttempt) async throws -> Success
 ) async throws -> Success {
   let storage = limiter.storage
   let arrival = storage.newArrival()
