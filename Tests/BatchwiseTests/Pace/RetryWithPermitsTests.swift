@@ -157,6 +157,16 @@ struct RetryWithPermitsTests {
     #expect(tried == 3)
   }
 
+  @Test("lets an attempt share its permit with what it calls")
+  func nestedInside() throws {
+    let limiter = ConcurrencyLimiter(limit: 1)
+    let policy = policy(1, pause: .zero)
+    let (result, _) = try SteppingExecutor(seed: 0).run {
+      try await withRetry(policy, limiter: limiter) { _ in try await limiter.withPermit { 7 } }
+    }
+    #expect(try result.get() == 7)
+  }
+
   @Test("makes no attempt in a task that is cancelled already")
   func alreadyCancelled() async {
     let limiter = ConcurrencyLimiter(limit: 1)
