@@ -99,6 +99,12 @@ package struct AdmissionState<Waiter> {
     return grant
   }
 
+  /// Notes that somebody has come who may wait later, once or several times.
+  package mutating func newArrival(at now: Duration = .zero) -> AdmissionArrival {
+    arrivals += 1
+    return AdmissionArrival(number: arrivals, time: now)
+  }
+
   /// Lets a waiter wait for its turn; who may start now is asked with `admit`.
   ///
   /// A waiter that comes back with its `arrival` stands before all who came after it first did.
@@ -108,10 +114,8 @@ package struct AdmissionState<Waiter> {
   ) -> ID {
     if request.isBarrier { era.coming += 1 }
     defer { if request.isBarrier { era.coming += 1 } }
-    if arrival == nil { arrivals += 1 }
     let entry = Lane.Entry(
-      waiter: waiter, request: request,
-      arrival: arrival ?? AdmissionArrival(number: arrivals, time: now))
+      waiter: waiter, request: request, arrival: arrival ?? newArrival(at: now))
     let rank = AdmissionRank(
       era: era.coming, level: level(of: entry), arrival: entry.arrival.number)
     let lane = request.key.map { self.lane(of: $0) }

@@ -25,14 +25,19 @@ final class LimiterStorage: Sendable {
     try await acquire(key: nil, priority: priority, weight: weight)
   }
 
-  /// Takes a permit under the limit of a key, waiting for it if need be.
-  func acquire(key: AdmissionKey?, priority: TaskPriority?, weight: Int) async throws -> SlabID {
+  /// Takes a permit under the limit of a key, waiting for it if need be; who comes back does so
+  /// with its arrival.
+  func acquire(
+    key: AdmissionKey?, priority: TaskPriority?, weight: Int, arrival: AdmissionArrival? = nil
+  ) async throws -> SlabID {
     if Task.isCancelled { throw CancellationError() }
     let holders = HeldPermit.holds(of: number)
     let request = request(key: key, weight: weight)
     let (answer, woken) = state.withLock { state in
       // The priority is asked for only by those who wait.
-      state.enterOrWait(request, inside: holders) { priority ?? Task.currentPriority }
+      state.enterOrWait(request, inside: holders, arrival: arrival) {
+        priority ?? Task.currentPriority
+      }
     }
     wake(woken)
     switch answer {
@@ -41,6 +46,9 @@ final class LimiterStorage: Sendable {
     case .waits(let ticket): return try await wait(ticket)
     }
   }
+
+  /// Notes that somebody has come who will take a permit, once or several times.
+  func newArrival() -> AdmissionArrival { state.withLock { $0.newArrival() } }
 
   /// Takes a permit if that is possible at once, overtaking nobody.
   func tryAcquire(key: AdmissionKey?, weight: Int) -> SlabID? {

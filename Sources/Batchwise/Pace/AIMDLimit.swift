@@ -2,8 +2,8 @@
 
 /// A limit that rises by one for each round of successes, and falls by a share at a drop.
 ///
-/// It looks at drops alone, so it suits work that says when it is too much, or has a timeout. It rises until
-/// something is dropped, and swings around what is possible.
+/// It looks at drops alone, so it suits work that says when it is too much, or has a timeout. It
+/// rises until something is dropped, and swings around what is possible.
 ///
 /// - It rises only while at least half of it is used: idle time teaches nothing.
 /// - What is dropped together counts once.

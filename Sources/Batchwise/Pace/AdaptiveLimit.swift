@@ -2,8 +2,8 @@
 
 /// A rule that finds out how much may be in flight, from how the work fares.
 ///
-/// A value that is told of each ending and asked for the limit; ``AdaptiveLimiter`` does both. Write your own,
-/// or take ``AIMDLimit`` or ``GradientLimit``.
+/// A value that is told of each ending and asked for the limit; ``AdaptiveLimiter`` does both.
+/// Write your own, or take ``AIMDLimit`` or ``GradientLimit``.
 public protocol AdaptiveLimit: Sendable {
   /// The most that may be in flight now; at least one.
   var limit: Int { get }

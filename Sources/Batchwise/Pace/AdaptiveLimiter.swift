@@ -9,9 +9,9 @@ import Synchronization
 ///       try await withTimeout(.seconds(5)) { try await load(url) }
 ///     }
 ///
-/// It measures how long the body takes, without the time for which it waited, and tells the rule. What a
-/// body throws is what the limiter says it is: a refusal for overload is a drop, and everything
-/// that says nothing about the load is ignored. A failure is never taken for a fast success.
+/// It measures how long the body takes, without the time for which it waited, and tells the rule.
+/// Which errors are a drop, because they say that there was too much, is decided when the limiter
+/// is created; all others are ignored. A failure is never taken for a fast success.
 public final class AdaptiveLimiter<Limit: AdaptiveLimit>: Sendable {
   /// What an error says about the load.
   public enum Verdict: Sendable, Hashable {
@@ -32,8 +32,8 @@ public final class AdaptiveLimiter<Limit: AdaptiveLimit>: Sendable {
   ///   - rule: What finds the limit.
   ///   - nesting: What becomes of a request from inside one of its own permits.
   ///   - clock: What the time is measured by.
-  ///   - classify: What an error says about the load. If nothing is said, ``TimeoutError`` is a drop,
-  ///     and any other error is ignored.
+  ///   - classify: What an error says about the load. If nothing is said, ``TimeoutError`` is a
+  ///     drop, and any other error is ignored.
   public init(
     _ rule: Limit, nesting: PermitNesting = .shares,
     clock: some Clock<Duration> = ContinuousClock(),
@@ -49,8 +49,8 @@ public final class AdaptiveLimiter<Limit: AdaptiveLimit>: Sendable {
 
   /// Runs a body that holds a permit, and learns from how it ends.
   ///
-  /// Order and cancellation are those of ``ConcurrencyLimiter/withPermit(priority:weight:_:)``. A body
-  /// that fails in a task that is cancelled is ignored, whatever it throws.
+  /// Order and cancellation are those of ``ConcurrencyLimiter/withPermit(priority:weight:_:)``. A
+  /// body that fails in a task that is cancelled is ignored, whatever it throws.
   ///
   /// - Parameters:
   ///   - priority: Where to stand in the order; the priority of the current task by default.

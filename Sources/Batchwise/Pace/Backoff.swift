@@ -30,7 +30,8 @@ public struct Backoff: Sendable, Hashable {
   /// A pause that grows from failure to failure until it reaches the cap.
   ///
   /// - Parameters:
-  ///   - first: The pause after the first failure; a negative pause is a programming error and traps.
+  ///   - first: The pause after the first failure; a negative pause is a programming error and
+  ///     traps.
   ///   - factor: How many times as long the next pause is; less than one traps.
   ///   - cap: The longest pause.
   ///   - jitter: Its random part, taken after the cap.

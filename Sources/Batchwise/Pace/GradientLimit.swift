@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A limit that falls when the work becomes slower than it is without a queue, and rises until then.
+/// A limit that falls when the work becomes slower than it is without a queue, and rises until
+/// then.
 ///
-/// It finds the limit before anything has to be dropped. The time that is normal is the mean of
-/// the fastest round, a round being as many successes as the limit. The limit is multiplied with how
+/// It finds the limit before anything has to be dropped. The time that is normal is the mean of the
+/// fastest round, a round being as many successes as the limit. The limit is multiplied with how
 /// much of the time now is normal, and gets its square root on top, as room to rise into.
 ///
-/// - From time to time the limit is halved for a round, and what is normal is found out anew: work that
-///   has become slower for good is then not taken for a queue.
+/// - At first, and from time to time, the limit is halved for a round, and what is normal is found
+///   out anew: work that has become slower for good is then not taken for a queue. If that makes the
+///   work twice as fast, nearly all of it was queue, and the limit stays halved and is halved again.
 /// - It rises only while at least half of it is used: idle time teaches nothing.
 /// - A drop takes a quarter away, and what is dropped together counts once.
 public struct GradientLimit: AdaptiveLimit {
   private enum Phase {
     case normal
-    /// The limit is halved; what it was before comes back after the round.
-    case probing(Double)
+    /// The limit is halved; what it was comes back after the round, unless `mean` was all queue.
+    case probing(before: Double, mean: Duration)
   }
 
   /// The successes since the limit was last thought about.
@@ -31,7 +33,7 @@ public struct GradientLimit: AdaptiveLimit {
   private var moving: MovingLimit
   private var phase = Phase.normal
   private var round = Round()
-  private var rounds = 0
+  private var rounds: Int
   /// The mean of the fastest round since the last probe.
   private var normal: Duration?
 
@@ -40,8 +42,10 @@ public struct GradientLimit: AdaptiveLimit {
   /// - Parameters:
   ///   - initial: The limit at first.
   ///   - bounds: What the limit stays within; less than one traps.
-  ///   - tolerance: How many times as long as normal work may take before the limit falls; less than one traps.
-  ///   - roundsBetweenProbes: After how many rounds what is normal is found out anew; fewer than one traps.
+  ///   - tolerance: How many times as long as normal work may take before the limit falls; less
+  ///     than one traps.
+  ///   - roundsBetweenProbes: After how many rounds what is normal is found out anew; fewer than
+  ///     one traps.
   public init(
     initial: Int, within bounds: ClosedRange<Int>, tolerance: Double = 1.2,
     roundsBetweenProbes: Int = 50
@@ -50,6 +54,7 @@ public struct GradientLimit: AdaptiveLimit {
     precondition(roundsBetweenProbes > 0, "\(roundsBetweenProbes) rounds between probes")
     self.tolerance = tolerance
     self.roundsBetweenProbes = roundsBetweenProbes
+    rounds = roundsBetweenProbes - 1
     moving = MovingLimit(initial, within: bounds)
   }
 
@@ -77,10 +82,11 @@ public struct GradientLimit: AdaptiveLimit {
   private mutating func endRound(inFlight: Int) {
     defer { round = Round() }
     let mean = round.mean
-    if case .probing(let before) = phase {
+    if case .probing(let before, let slowMean) = phase {
+      normal = mean
+      if mean < slowMean * 0.55 { return probe(mean, inFlight: inFlight) }
       phase = .normal
       rounds = 0
-      normal = mean
       moving.leave(for: before, inFlight: inFlight)
       return
     }
@@ -88,12 +94,13 @@ public struct GradientLimit: AdaptiveLimit {
     self.normal = normal
     guard round.mostInFlight * 2 >= limit else { return }
     rounds += 1
-    if rounds >= roundsBetweenProbes {
-      phase = .probing(moving.value)
-      moving.leave(for: moving.value / 2, inFlight: inFlight)
-      return
-    }
+    if rounds >= roundsBetweenProbes { return probe(mean, inFlight: inFlight) }
     let share = mean > .zero ? min(1, max(0.5, tolerance * (normal / mean))) : 1
     moving.move(to: moving.value * share + moving.value.squareRoot())
+  }
+
+  private mutating func probe(_ mean: Duration, inFlight: Int) {
+    phase = .probing(before: moving.value, mean: mean)
+    moving.leave(for: moving.value / 2, inFlight: inFlight)
   }
 }

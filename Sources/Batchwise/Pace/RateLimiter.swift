@@ -10,8 +10,8 @@ import Synchronization
 ///       try await load(url)
 ///     }
 ///
-/// It bounds how many *start* in a length of time, and not how many are in flight. Nobody overtakes:
-/// who needs many tokens is waited for by those behind who need few.
+/// It bounds how many *start* in a length of time, and not how many are in flight. Nobody
+/// overtakes: who needs many tokens is waited for by those behind who need few.
 public final class RateLimiter: Sendable {
   private typealias State = RateLimiterState<OneShot<Bool>>
 
@@ -40,8 +40,8 @@ public final class RateLimiter: Sendable {
 
   /// Waits until it is this task's turn and the tokens are there, and takes them.
   ///
-  /// **Cancellation.** A task that is cancelled while it waits takes nothing, and those behind it move up by
-  /// what it would have taken. One that is cancelled after its turn has the tokens.
+  /// **Cancellation.** A task that is cancelled while it waits takes nothing, and those behind it
+  /// move up by what it would have taken. One that is cancelled after its turn has the tokens.
   ///
   /// - Parameter tokens: How many; fewer than one, or more than can ever be there at once, is a
   ///   programming error and traps. If the limit is lowered below it afterwards, it waits for all
@@ -50,8 +50,9 @@ public final class RateLimiter: Sendable {
   /// - Complexity: O(log *n*) for *n* tasks that wait. All that wait share one sleep.
   public func acquire(tokens: Int = 1) async throws(CancellationError) {
     if Task.isCancelled { throw CancellationError() }
+    if tryAcquire(tokens: tokens) { return }
     let turn = OneShot<Bool>()
-    guard let id = takeOrPark(turn, for: tokens) else { return }
+    let id = settle { $0.park(turn, for: tokens, at: $1) }
     let isGranted = await withTaskCancellationHandler {
       await turn.value
     } onCancel: {
@@ -81,7 +82,7 @@ public final class RateLimiter: Sendable {
   ///
   /// - Complexity: O(1) for a bucket, O(*k*) for *k* moments in a window, besides those who go on.
   public func setLimit(_ limit: RateLimit) {
-    settle { $0.setLimit(limit, at: $1) }
+    settle { ((), $0.setLimit(limit, at: $1)) }
   }
 
   /// The limit, what is available and how many wait, in one snapshot.
@@ -100,35 +101,20 @@ public final class RateLimiter: Sendable {
       (1...limit.burst).contains(tokens), "\(tokens) tokens of \(limit.burst) that can be there")
   }
 
-  private func takeOrPark(_ turn: OneShot<Bool>, for tokens: Int) -> State.ID? {
-    var id: State.ID?
-    settle { state, now in
-      Self.check(tokens, by: state.rate.limit)
-      if state.take(tokens, at: now) { return State.Action() }
-      let (parked, action) = state.park(turn, for: tokens, at: now)
-      id = parked
-      return action
-    }
-    return id
-  }
-
   private func cancel(_ id: State.ID) {
-    var cancelled: OneShot<Bool>?
-    settle { state, now in
-      guard let (waiter, action) = state.cancel(id, at: now) else { return State.Action() }
-      cancelled = waiter
-      return action
-    }
-    cancelled?.give(false)
+    settle { $0.cancel(id, at: $1) }?.give(false)
   }
 
   /// Changes the state, and does what follows when the lock is gone.
-  private func settle(_ change: (inout State, Duration) -> State.Action) {
+  private func settle<Result: Sendable>(
+    _ change: @Sendable (inout State, Duration) -> (Result, State.Action)
+  ) -> Result {
     let now = alarm.now
-    let action = state.withLock { change(&$0, now) }
+    let (result, action) = state.withLock { change(&$0, now) }
     for waiter in action.granted { waiter.give(true) }
     if let moment = action.alarm {
-      alarm.set(at: moment) { [weak self] in self?.settle { $0.admit(at: $1) } }
+      alarm.set(at: moment) { [weak self] in self?.settle { ((), $0.admit(at: $1)) } }
     }
+    return result
   }
 }

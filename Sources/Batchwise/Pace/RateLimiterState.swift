@@ -39,8 +39,9 @@ struct RateLimiterState<Waiter> {
   /// Takes somebody out who has not been granted anything.
   ///
   /// Whoever is behind needs nothing back: tokens are taken when they are granted, and not before.
-  mutating func cancel(_ id: ID, at now: Duration) -> (waiter: Waiter, Action)? {
-    waiters.remove(id).map { ($0.waiter, admit(at: now)) }
+  mutating func cancel(_ id: ID, at now: Duration) -> (waiter: Waiter?, Action) {
+    guard let (_, waiter) = waiters.remove(id) else { return (nil, Action()) }
+    return (waiter, admit(at: now))
   }
 
   /// Changes the limit.

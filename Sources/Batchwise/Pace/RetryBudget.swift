@@ -17,7 +17,8 @@ public final class RetryBudget: Sendable {
   ///
   /// - Parameters:
   ///   - percent: How many retries a hundred successes pay for; a negative number traps.
-  ///   - reserve: How many retries can be saved up, and are there at first; a negative number traps.
+  ///   - reserve: How many retries can be saved up, and are there at first; a negative number
+  ///     traps.
   public init(percent: Int, reserve: Int) {
     state = Mutex(RetryBudgetState(percent: percent, reserve: reserve))
   }

@@ -3,7 +3,8 @@
 /// Whether, when and how often a failed attempt is repeated.
 ///
 ///     let policy = RetryPolicy(
-///       attempts: 5, within: .seconds(60), backoff: .exponential(from: .seconds(1), cap: .seconds(20))
+///       attempts: 5, within: .seconds(60),
+///       backoff: .exponential(from: .seconds(1), cap: .seconds(20))
 ///     ) { error in
 ///       (error as? HTTPError)?.isTemporary == true ? .retry : .stop
 ///     }
@@ -59,7 +60,8 @@ public struct RetryPolicy: Sendable {
     after error: any Error, failures: Int, elapsed: Duration,
     using generator: inout some RandomNumberGenerator
   ) -> Duration? {
-    guard failures < attempts else { return nil }
+    // A nested request is a mistake in the program, and stays one.
+    guard failures < attempts, !(error is NestedPermitError) else { return nil }
     var pause: Duration
     switch classify(error) {
     case .stop: return nil

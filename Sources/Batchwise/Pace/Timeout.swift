@@ -4,13 +4,14 @@
 ///
 ///     let page = try await withTimeout(.seconds(5)) { try await load(url) }
 ///
-/// What comes first counts: the end of the work, the deadline, or the cancellation of the calling task.
+/// What comes first counts: the end of the work, the deadline, or the cancellation of the calling
+/// task.
 ///
-/// **At the deadline** the work is cancelled *and awaited*, and then `TimeoutError` is thrown, whatever
-/// the work made of its cancellation: even if it returned in spite of it, for then nobody knows how much
-/// of it was done. What else it threw is the error's `cause`. So the call may last longer than
-/// the timeout, as long as the work ignores its cancellation; but nothing goes on behind its back,
-/// and a permit that is held around the call is held as long as the work runs.
+/// **At the deadline** the work is cancelled *and awaited*, and then `TimeoutError` is thrown,
+/// whatever the work made of its cancellation: even if it returned in spite of it, for then nobody
+/// knows how much of it was done. What else it threw is the error's `cause`. So the call may last
+/// longer than the timeout, as long as the work ignores its cancellation; but nothing goes on
+/// behind its back, and a permit that is held around the call is held as long as the work runs.
 ///
 /// **Cancellation** of the calling task cancels the work and takes the deadline away; how the work
 /// ends is how the call ends. A task that is cancelled already does not begin the work.
@@ -23,8 +24,8 @@
 ///   - clock: What the time is measured by.
 ///   - body: The work. It runs in a child task, with the caller's priority and task-local values.
 /// - Returns: What the work returns, if it does so before the deadline.
-/// - Throws: `TimeoutError` when the deadline came first, `CancellationError` if the calling task is
-///   cancelled when it comes, and otherwise what the work throws.
+/// - Throws: `TimeoutError` when the deadline came first, `CancellationError` if the calling task
+///   is cancelled when it comes, and otherwise what the work throws.
 /// - Complexity: One child task, and O(log *n*) for *n* deadlines that are set. All timeouts by the
 ///   continuous clock share one sleep.
 public func withTimeout<Success: Sendable>(

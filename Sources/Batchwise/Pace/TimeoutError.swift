@@ -5,8 +5,8 @@ public struct TimeoutError: Error, CustomStringConvertible {
   /// The time that it had.
   public let timeout: Duration
 
-  /// What the work threw when it was cancelled; nil if it returned, if it threw `CancellationError`,
-  /// or if it was not begun.
+  /// What the work threw when it was cancelled; nil if it returned, if it threw
+  /// `CancellationError`, or if it was not begun.
   public let cause: (any Error)?
 
   /// Creates an error for work that had this much time.

@@ -110,7 +110,7 @@ struct AdaptiveLimiterTests {
     let probe = InFlightProbe()
     try await (0..<300).concurrentForEach(limit: 20) { _ in
       try await limiter.withPermit {
-        await probe.body { _ = await probe.waitUntilStarted(3) }
+        await probe.body { await probe.waitUntilStarted(3) }
       }
     }
     #expect(probe.peak == 3)

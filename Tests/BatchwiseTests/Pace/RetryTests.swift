@@ -37,7 +37,7 @@ struct RetryTests {
     let (result, _) = try SteppingExecutor(seed: 0).run(clock: clock) {
       () async throws(Failure) -> Int in
       try await withRetry(policy, budget: budget, clock: clock) {
-        (attempt: Attempt) async throws(Failure) -> Int in
+        (attempt: RetryAttempt) async throws(Failure) -> Int in
         begins.update { $0.append(clock.now.sinceStart) }
         #expect(attempt.number == begins.value.count)
         if attempt.number <= failures.count { throw failures[attempt.number - 1] }

@@ -58,7 +58,8 @@ struct SimulatedService<Limit: AdaptiveLimit> {
         _ = endings.insert(LimitSample(outage, inFlight: inFlight), rank: moment)
         continue
       }
-      // With a place free or one ending before now it is begun at once, and otherwise when one ends.
+      // With a place free or one ending before now it is begun at once, and otherwise when one
+      // ends.
       var begun = now
       while places.count >= capacity, let (_, free, _) = places.popFirst() {
         begun = max(now, free)

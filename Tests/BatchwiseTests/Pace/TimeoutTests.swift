@@ -55,6 +55,32 @@ struct TimeoutTests {
     #expect(error?.cause == nil)
   }
 
+  @Test("keeps a permit that is held around it until stubborn work has ended")
+  func permit() async throws {
+    let clock = ManualClock()
+    let gate = Gate()
+    let limiter = ConcurrencyLimiter(limit: 1)
+    let isCancelled = Watched(false)
+    let call = Task {
+      try await limiter.withPermit {
+        try await withTimeout(.seconds(1), clock: clock) {
+          await withTaskCancellationHandler {
+            await gate.pass()
+          } onCancel: {
+            isCancelled.update { $0 = true }
+          }
+        }
+      }
+    }
+    await clock.waitForSleepers(1)
+    clock.advance(by: .seconds(1))
+    await isCancelled.wait { $0 }
+    #expect(limiter.status.inFlight == 1)
+    gate.open()
+    await #expect(throws: TimeoutError.self) { try await call.value }
+    #expect(limiter.status.inFlight == 0)
+  }
+
   @Test("tells what else the work threw when it was cancelled")
   func cause() throws {
     let clock = ManualClock()
