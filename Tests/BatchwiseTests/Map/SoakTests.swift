@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Batchwise
+import BatchwiseTesting
 import Synchronization
-import TestSupport
 import Testing
 
 #if canImport(Darwin)

@@ -190,9 +190,12 @@ struct ResultsTests {
       let results = LazyNumbers(count: .max).concurrentResults(limit: 3, order: .completion) {
         element in
         await probe.body {
-          if element == 0 { return await probe.waitUntilStarted(3) }
-          try? await Gate().passUnlessCancelled()
-          await cancelled.body {}
+          if element == 0 {
+            await probe.waitUntilStarted(3)
+          } else {
+            try? await Gate().passUnlessCancelled()
+            await cancelled.body {}
+          }
         }
       }
       for await outcome in results { throw Boom(offset: outcome.offset) }
