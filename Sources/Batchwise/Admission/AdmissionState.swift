@@ -71,11 +71,12 @@ package struct AdmissionState<Waiter> {
 
   // MARK: Coming and going
 
-  /// Lets a request start at once, if it overtakes nobody.
+  /// Lets a request start at once, if it overtakes nobody; a barrier has to `wait`.
   package mutating func enter(_ request: AdmissionRequest, at now: Duration = .zero) -> Grant? {
     guard !isPaused, common.waiting.isEmpty, ready.isEmpty, !request.isBarrier,
-      era.coming == era.running
+      isEraReached(era.coming)
     else { return nil }
+    era.running = era.coming
     guard let key = request.key else {
       return take(common.weight(of: request, limit: limit), lane: nil)
     }
@@ -182,7 +183,8 @@ package struct AdmissionState<Waiter> {
 
   /// Whether a grant falls under the limit of a key; under none, if the key is nil.
   package func isGrant(_ grant: Grant, of key: AdmissionKey?) -> Bool {
-    grant.lane == key.flatMap { laneOfKey[$0] }
+    guard let key else { return grant.lane == nil }
+    return grant.lane != nil && grant.lane == laneOfKey[key]
   }
 
   /// How many permits are out for a key, and how many wait for it.
@@ -226,11 +228,12 @@ package struct AdmissionState<Waiter> {
   /// Whether all are over that a barrier keeps apart from those of this era.
   private func isEraReached(_ era: Int) -> Bool {
     if era == self.era.running { return true }
-    let isAnyoneEarlier = lanes.entries.contains { lane in
+    guard inFlight == 0, common.waiting.first.map({ $0.rank.era >= era }) ?? true else {
+      return false
+    }
+    return !lanes.entries.contains { lane in
       lane.value.waiting.first.map { $0.rank.era < era } ?? false
     }
-    return inFlight == 0 && !isAnyoneEarlier
-      && common.waiting.first.map { $0.rank.era >= era } ?? true
   }
 
   /// Makes one era of those before and after a barrier that will not come.
