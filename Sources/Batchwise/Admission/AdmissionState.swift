@@ -193,6 +193,9 @@ package struct AdmissionState<Waiter> {
     return (lane.inFlight, lane.waiting.count)
   }
 
+  /// The most permits out at once for a key.
+  package func limit(ofKey key: AdmissionKey) -> Int { keyLimits[key] ?? keyLimit }
+
   /// How many keys are known; those with nothing in flight and nobody waiting are forgotten.
   package var keys: Int { laneOfKey.count }
 
@@ -282,7 +285,7 @@ package struct AdmissionState<Waiter> {
 
   private mutating func lane(of key: AdmissionKey) -> SlabID {
     if let id = laneOfKey[key] { return id }
-    let id = lanes.insert(Lane(key: key, limit: keyLimits[key] ?? keyLimit))
+    let id = lanes.insert(Lane(key: key, limit: limit(ofKey: key)))
     laneOfKey[key] = id
     return id
   }

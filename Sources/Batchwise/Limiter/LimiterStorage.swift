@@ -30,15 +30,20 @@ final class LimiterStorage: Sendable {
     if Task.isCancelled { throw CancellationError() }
     let holders = HeldPermit.holds(of: number)
     let request = request(key: key, weight: weight)
+    // Asked for only by those who wait.
+    var ownPriority: TaskPriority?
     let (answer, woken) = state.withLock { state in
-      // The priority is asked for only by those who wait.
-      state.enterOrWait(request, inside: holders) { priority ?? Task.currentPriority }
+      state.enterOrWait(request, inside: holders) {
+        let own = Task.currentPriority
+        ownPriority = own
+        return priority ?? own
+      }
     }
     wake(woken)
     switch answer {
     case .granted(let hold): return hold
     case .isNested: throw NestedPermitError()
-    case .waits(let ticket): return try await wait(ticket)
+    case .waits(let ticket): return try await wait(ticket, since: ownPriority)
     }
   }
 
@@ -77,15 +82,17 @@ final class LimiterStorage: Sendable {
     return AdmissionRequest(weight: weight, key: key)
   }
 
-  private func wait(_ ticket: SlabID) async throws(CancellationError) -> SlabID {
+  private func wait(
+    _ ticket: SlabID, since priority: TaskPriority?
+  ) async throws(CancellationError) -> SlabID {
     let turn = await withTaskCancellationHandler {
-      await withEscalationHandler {
+      await withEscalationHandler(since: priority) {
         await withCheckedContinuation { continuation in
           let turn = state.withLock { $0.suspend(ticket, continuation) }
           if let turn { continuation.resume(returning: turn) }
         }
       } onEscalation: { [self] priority in
-        wake(state.withLock { $0.setPriority(Int(priority.rawValue), of: ticket) })
+        wake(state.withLock { $0.raise(ticket, to: Int(priority.rawValue)) })
       }
     } onCancel: {
       wake(state.withLock { $0.cancel(ticket) })
@@ -104,17 +111,18 @@ final class LimiterStorage: Sendable {
   }
 }
 
-/// Tells when the priority of the current task is raised, where the system can.
+/// Tells when the priority of the current task is raised above what it was, where the system can.
 private func withEscalationHandler<Result>(
+  since priority: TaskPriority?,
   _ operation: () async -> Result, onEscalation: @escaping @Sendable (TaskPriority) -> Void
 ) async -> Result {
-  let priority = Task.currentPriority
   guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else {
     return await operation()
   }
   return await withTaskPriorityEscalationHandler {
     // A lift before the handler was there is not told again.
-    if Task.currentPriority > priority { onEscalation(Task.currentPriority) }
+    let current = Task.currentPriority
+    if let priority, current > priority { onEscalation(current) }
     return await operation()
   } onPriorityEscalated: { _, priority in
     onEscalation(priority)

@@ -186,9 +186,11 @@ struct AdmissionPair {
   /// Opens everything and lets all end one after the other; nil, or why it does not come to rest.
   mutating func drain() -> String? {
     if let difference = compareEach() { return difference }
-    for event: Event in [.resume, .setLimit(2), .setKeyLimit(1)] + (0..<3).map({
-      .setLimitOfKey(nil, key: $0)
-    }) {
+    for event: Event in [.resume, .setLimit(2), .setKeyLimit(1)]
+      + (0..<3).map({
+        .setLimitOfKey(nil, key: $0)
+      })
+    {
       if let difference = take(event) { return difference }
     }
     while !model.inFlight.isEmpty {
