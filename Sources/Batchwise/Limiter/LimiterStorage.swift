@@ -77,6 +77,9 @@ final class LimiterStorage: Sendable {
     state.withLock { look($0.rule) }
   }
 
+  /// Whether nobody holds and nobody waits, and nothing is left of those who did.
+  var isQuiet: Bool { state.withLock { $0.isQuiet } }
+
   private func request(key: AdmissionKey?, weight: Int) -> AdmissionRequest {
     precondition(weight >= 1, "a weight must be at least 1, but is \(weight)")
     return AdmissionRequest(weight: weight, key: key)
