@@ -33,8 +33,9 @@ extension TaskQueue {
     public var result: Result<Success, any Error> {
       get async throws(CancellationError) {
         if let result = item.result.now { return result }
-        raise(to: Task.currentPriority)
-        let result = await withEscalationHandler {
+        let priority = Task.currentPriority
+        raise(to: priority)
+        let result = await withEscalationHandler(since: priority) {
           await item.result.wait()
         } onEscalation: { [self] priority in
           raise(to: priority)
