@@ -78,9 +78,10 @@ package struct AdmissionState<Waiter> {
 
   /// Lets a request start at once, if it overtakes nobody.
   package mutating func enter(_ request: AdmissionRequest, at now: Duration = .zero) -> Grant? {
-    guard !isPaused, common.waiting.isEmpty, ready.isEmpty, era.coming == era.running,
+    guard !isPaused, common.waiting.isEmpty, ready.isEmpty, isEraReached(era.coming),
       !request.isBarrier || waiting == 0 && inFlight == 0
     else { return nil }
+    era.running = era.coming
     let grant: Grant?
     if let key = request.key {
       let id = lane(of: key)
@@ -134,14 +135,12 @@ package struct AdmissionState<Waiter> {
     refresh(id.lane)
     freeIfIdle(id.lane)
     if entry.request.isBarrier { joinEras(around: rank.era) }
-    if inFlight == 0, waiting == 0 { era.running = era.coming }
     return entry.waiter
   }
 
   /// Gives back what was granted.
   package mutating func leave(_ grant: Grant) {
     inFlight -= grant.weight
-    if inFlight == 0, waiting == 0 { era.running = era.coming }
     guard let lane = grant.lane else { return }
     lanes.update(lane) { $0.inFlight -= grant.weight }
     refresh(lane)
@@ -211,7 +210,8 @@ package struct AdmissionState<Waiter> {
 
   /// Whether a grant falls under the limit of a key; under none, if the key is nil.
   package func isGrant(_ grant: Grant, of key: AdmissionKey?) -> Bool {
-    grant.lane == key.flatMap { laneOfKey[$0] }
+    guard let key else { return grant.lane == nil }
+    return grant.lane != nil && grant.lane == laneOfKey[key]
   }
 
   /// How many permits are out for a key, and how many wait for it.
@@ -219,6 +219,9 @@ package struct AdmissionState<Waiter> {
     guard let id = laneOfKey[key], let lane = lanes[id] else { return (0, 0) }
     return (lane.inFlight, lane.waiting.count)
   }
+
+  /// The most permits out at once for a key.
+  package func limit(ofKey key: AdmissionKey) -> Int { keyLimits[key] ?? keyLimit }
 
   /// How many keys are known; those with nothing in flight and nobody waiting are forgotten.
   package var keys: Int { laneOfKey.count }
@@ -261,11 +264,12 @@ package struct AdmissionState<Waiter> {
   /// Whether all are over that a barrier keeps apart from those of this era.
   private func isEraReached(_ era: Int) -> Bool {
     if era == self.era.running { return true }
-    let isAnyoneEarlier = lanes.entries.contains { lane in
+    guard inFlight == 0, common.waiting.first.map({ $0.rank.era >= era }) ?? true else {
+      return false
+    }
+    return !lanes.entries.contains { lane in
       lane.value.waiting.first.map { $0.rank.era < era } ?? false
     }
-    return inFlight == 0 && !isAnyoneEarlier
-      && common.waiting.first.map { $0.rank.era >= era } ?? true
   }
 
   /// Makes one era of those before and after a barrier that will not come.
@@ -314,7 +318,7 @@ package struct AdmissionState<Waiter> {
 
   private mutating func lane(of key: AdmissionKey) -> SlabID {
     if let id = laneOfKey[key] { return id }
-    let id = lanes.insert(Lane(key: key, limit: keyLimits[key] ?? keyLimit))
+    let id = lanes.insert(Lane(key: key, limit: limit(ofKey: key)))
     laneOfKey[key] = id
     return id
   }

@@ -60,6 +60,7 @@ struct LimiterState<Waiter> {
     fileprivate let outer: HoldID?
     /// Where it stands in the order of its rule; nil once it is decided.
     fileprivate var place: Admission.ID?
+    fileprivate var priority: Int
     fileprivate var phase = Phase.new
   }
 
@@ -98,7 +99,7 @@ struct LimiterState<Waiter> {
     guard let (rule, outer) = rule(for: request, inside: holders) else { return (.isNested, []) }
     var request = request
     request.priority = Int(priority().rawValue)
-    let ticket = tickets.insert(Ticket(rule: rule, outer: outer))
+    let ticket = tickets.insert(Ticket(rule: rule, outer: outer, priority: request.priority))
     let place = update(rule) {
       $0.wait(ticket, for: request, arrival: outer == nil ? arrival : nil)
     }
@@ -125,11 +126,12 @@ struct LimiterState<Waiter> {
     return decide(id, .cancelled) + admit(by: ticket.rule)
   }
 
-  /// Moves the one who waits to where its new priority belongs.
-  mutating func setPriority(_ priority: Int, of id: TicketID) -> [Woken] {
-    guard let ticket = tickets[id], let place = ticket.place else {
+  /// Moves the one who waits forward, if the priority is higher than what it has.
+  mutating func raise(_ id: TicketID, to priority: Int) -> [Woken] {
+    guard let ticket = tickets[id], let place = ticket.place, ticket.priority < priority else {
       return []
     }
+    tickets.update(id) { $0.priority = priority }
     update(ticket.rule) { $0.setPriority(priority, of: place) }
     return admit(by: ticket.rule)
   }
@@ -156,6 +158,11 @@ struct LimiterState<Waiter> {
 
   /// The limiter's own rule, for an observer.
   var rule: Admission { mainRule }
+
+  /// Whether nobody holds and nobody waits, and nothing is left of those who did.
+  var isQuiet: Bool {
+    holds.count == 0 && tickets.count == 0 && innerRules.count == 0 && mainRule.inFlight == 0
+  }
 
   /// Whether a hold is still its owner's.
   private func isHeld(_ id: HoldID) -> Bool { holds[id].map { !$0.isLeft } ?? false }

@@ -33,17 +33,20 @@ final class LimiterStorage: Sendable {
     if Task.isCancelled { throw CancellationError() }
     let holders = HeldPermit.holds(of: number)
     let request = request(key: key, weight: weight)
+    // Asked for only by those who wait.
+    var ownPriority: TaskPriority?
     let (answer, woken) = state.withLock { state in
-      // The priority is asked for only by those who wait.
       state.enterOrWait(request, inside: holders, arrival: arrival) {
-        priority ?? Task.currentPriority
+        let own = Task.currentPriority
+        ownPriority = own
+        return priority ?? own
       }
     }
     wake(woken)
     switch answer {
     case .granted(let hold): return hold
     case .isNested: throw NestedPermitError()
-    case .waits(let ticket): return try await wait(ticket)
+    case .waits(let ticket): return try await wait(ticket, since: ownPriority)
     }
   }
 
@@ -80,20 +83,25 @@ final class LimiterStorage: Sendable {
     state.withLock { look($0.rule) }
   }
 
+  /// Whether nobody holds and nobody waits, and nothing is left of those who did.
+  var isQuiet: Bool { state.withLock { $0.isQuiet } }
+
   private func request(key: AdmissionKey?, weight: Int) -> AdmissionRequest {
     precondition(weight >= 1, "a weight must be at least 1, but is \(weight)")
     return AdmissionRequest(weight: weight, key: key)
   }
 
-  private func wait(_ ticket: SlabID) async throws(CancellationError) -> SlabID {
+  private func wait(
+    _ ticket: SlabID, since priority: TaskPriority?
+  ) async throws(CancellationError) -> SlabID {
     let turn = await withTaskCancellationHandler {
-      await withEscalationHandler {
+      await withEscalationHandler(since: priority) {
         await withCheckedContinuation { continuation in
           let turn = state.withLock { $0.suspend(ticket, continuation) }
           if let turn { continuation.resume(returning: turn) }
         }
       } onEscalation: { [self] priority in
-        wake(state.withLock { $0.setPriority(Int(priority.rawValue), of: ticket) })
+        wake(state.withLock { $0.raise(ticket, to: Int(priority.rawValue)) })
       }
     } onCancel: {
       wake(state.withLock { $0.cancel(ticket) })

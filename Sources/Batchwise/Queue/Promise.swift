@@ -15,9 +15,12 @@ final class Promise<Value: Sendable>: Sendable {
     isKept.happen()
   }
 
+  /// The value, if it is there.
+  var now: Value? { value.withLock { $0 } }
+
   /// Waits for the value; nil if the reader is cancelled first.
   func wait() async -> Value? {
-    await isKept.wait() ? value.withLock { $0 } : nil
+    await isKept.wait() ? now : nil
   }
 }
 

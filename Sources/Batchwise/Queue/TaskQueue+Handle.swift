@@ -32,8 +32,10 @@ extension TaskQueue {
     /// - Throws: `CancellationError` if the reader is cancelled first.
     public var result: Result<Success, any Error> {
       get async throws(CancellationError) {
-        raise(to: Task.currentPriority)
-        let result = await withEscalationHandler {
+        if let result = item.result.now { return result }
+        let priority = Task.currentPriority
+        raise(to: priority)
+        let result = await withEscalationHandler(since: priority) {
           await item.result.wait()
         } onEscalation: { [self] priority in
           raise(to: priority)

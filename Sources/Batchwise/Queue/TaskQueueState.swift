@@ -19,6 +19,8 @@ struct TaskQueueState<Job, Waiter> {
     var woken: [(waiter: Waiter, isReached: Bool)] = []
     /// When the state wants to be asked again, if nothing happens before.
     var wakeUp: Duration?
+    /// Whether nothing is left and nothing will come.
+    var isOver = false
   }
 
   /// An item from `add` to its end.
@@ -175,10 +177,16 @@ struct TaskQueueState<Job, Waiter> {
     if droppingWaiting { dropWaiting(.dropped) }
   }
 
-  /// Takes a ticket for a condition; it may hold already.
+  /// Takes a ticket for a condition, which may hold already.
+  ///
+  /// To wait is no event: nothing changes by it, so nothing has to settle.
   mutating func wait(for condition: TaskQueueCondition) -> TicketID {
     let ticket = tickets.issue()
-    conditions.append((ticket, condition))
+    if holds(condition) {
+      _ = tickets.decide(ticket, true)
+    } else {
+      conditions.append((ticket, condition))
+    }
     return ticket
   }
 
@@ -187,10 +195,10 @@ struct TaskQueueState<Job, Waiter> {
     tickets.suspend(ticket, waiter)
   }
 
-  /// Notes that the holder of a ticket no longer waits.
-  mutating func cancelWait(_ ticket: TicketID) {
+  /// Notes that the holder of a ticket no longer waits, and returns who is to be woken.
+  mutating func cancelWait(_ ticket: TicketID) -> Waiter? {
     conditions.removeAll { $0.ticket == ticket }
-    decide(ticket, false)
+    return tickets.decide(ticket, false)
   }
 
   /// Notes that it is time to look at the deadlines.
@@ -224,6 +232,7 @@ struct TaskQueueState<Job, Waiter> {
       armedFor = wakeUp
       effects.wakeUp = wakeUp
     }
+    effects.isOver = isOver
     defer { effects = Effects() }
     return effects
   }

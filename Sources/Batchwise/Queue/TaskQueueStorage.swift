@@ -11,6 +11,8 @@ final class TaskQueueStorage: Sendable {
 
   private let state: Mutex<State>
   private let alarm: Alarm
+  /// The one deadline that is set at the alarm, if any.
+  private let wakeUp = Mutex<Alarm.ID?>(nil)
   private let onEvent: (@Sendable (TaskQueueEvent) -> Void)?
 
   /// Where the items run.
@@ -59,28 +61,29 @@ final class TaskQueueStorage: Sendable {
   /// - Throws: `CancellationError` if the task is cancelled first.
   func wait(for condition: TaskQueueCondition) async throws(CancellationError) {
     if Task.isCancelled { throw CancellationError() }
-    let ticket = note { state, _ in state.wait(for: condition) }
-    try await wait(for: ticket)
+    let ticket = state.withLock { $0.wait(for: condition) }
+    try await wait(for: ticket) { [self] in
+      state.withLock { $0.cancelWait(ticket) }?.resume(returning: false)
+    }
   }
 
   /// Waits until a ticket is decided.
   ///
-  /// - Throws: `CancellationError` if it is decided that it will not be reached, which `onCancel` must
-  ///   do, or by itself a ticket for a condition.
+  /// - Throws: `CancellationError` if it will not be reached, which `onCancel` must bring about.
   func wait(
-    for ticket: State.TicketID, onCancel: (@Sendable () -> Void)? = nil
+    for ticket: State.TicketID, onCancel: @Sendable () -> Void
   ) async throws(CancellationError) {
     let isReached = await withTaskCancellationHandler {
       await suspend(ticket)
     } onCancel: {
-      if let onCancel { onCancel() } else { note { state, _ in state.cancelWait(ticket) } }
+      onCancel()
     }
     if !isReached { throw CancellationError() }
   }
 
   /// Waits until a condition holds, deaf to cancellation.
   func waitRegardless(for condition: TaskQueueCondition) async {
-    _ = await suspend(note { state, _ in state.wait(for: condition) })
+    _ = await suspend(state.withLock { $0.wait(for: condition) })
   }
 
   private func suspend(_ ticket: State.TicketID) async -> Bool {
@@ -97,7 +100,18 @@ final class TaskQueueStorage: Sendable {
     for job in effects.cancellations { job.cancel() }
     for (waiter, isReached) in effects.woken { waiter.resume(returning: isReached) }
     if let wakeUp = effects.wakeUp {
-      alarm.set(at: wakeUp) { [weak self] in self?.note { state, now in state.wake(at: now) } }
+      setWakeUp(
+        alarm.set(at: wakeUp) { [weak self] in self?.note { state, now in state.wake(at: now) } })
+    } else if effects.isOver {
+      setWakeUp(nil)
     }
+  }
+
+  private func setWakeUp(_ id: Alarm.ID?) {
+    let old = wakeUp.withLock { old in
+      defer { old = id }
+      return old
+    }
+    if let old { alarm.cancel(old) }
   }
 }
