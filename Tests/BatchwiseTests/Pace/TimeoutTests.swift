@@ -190,9 +190,10 @@ struct TimeoutTests {
 
   /// Whatever comes first decides, and whichever it is, the work is over when the call is.
   @Test("has one of three endings on every schedule, with the end of the work and no sleeper left")
-  func stepped() throws {
+  func stepped() async throws {
     var endings: [String: Int] = [:]
     for seed in 0..<5_000 as Range<UInt64> {
+      await Task.yield()
       var generator = SeededGenerator(seed: seed)
       let clock = ManualClock()
       let probe = InFlightProbe()
