@@ -22,7 +22,7 @@ struct LimiterCancellationTests {
   }
 
   @Test(
-    "throws for whoever is already cancelled, room or not, and no body is entered", arguments: 0...1
+    "throws for who is already cancelled, room or not, and no body is entered", arguments: 0...1
   )
   func already(limit: Int) async {
     let limiter = ConcurrencyLimiter(limit: limit)
@@ -106,7 +106,9 @@ struct LimiterCancellationTests {
     let executor = SteppingExecutor(seed: 1)
     _ = try executor.run {
       let permit = try await limiter.acquire()
-      let heavy = Task(executorPreference: executor) { try await limiter.acquire(weight: 3).release() }
+      let heavy = Task(executorPreference: executor) {
+        try await limiter.acquire(weight: 3).release()
+      }
       await limiter.waitUntilWaiting(1)
       let light = Task(executorPreference: executor) { try await limiter.acquire().release() }
       await limiter.waitUntilWaiting(2)

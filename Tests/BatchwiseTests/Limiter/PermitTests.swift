@@ -31,7 +31,9 @@ struct PermitTests {
     let executor = SteppingExecutor(seed: 1)
     _ = try executor.run {
       let permit = try await limiter.acquire()
-      let heavy = Task(executorPreference: executor) { try await limiter.acquire(weight: 3).release() }
+      let heavy = Task(executorPreference: executor) {
+        try await limiter.acquire(weight: 3).release()
+      }
       await limiter.waitUntilWaiting(1)
       #expect(!limiter.hasPermit())
       heavy.cancel()
