@@ -9,7 +9,9 @@ let package = Package(
   dependencies: [.package(name: "batchwise", path: "..")],
   targets: [
     .executableTarget(
-      name: "core", dependencies: [.product(name: "Batchwise", package: "batchwise")]),
+      name: "core",
+      dependencies: ["CAllocations", .product(name: "Batchwise", package: "batchwise")]),
+    .target(name: "CAllocations"),
     .executableTarget(name: "urlsession"),
   ],
   swiftLanguageModes: [.v6]

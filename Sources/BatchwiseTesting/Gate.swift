@@ -29,8 +29,8 @@ public final class Gate: Sendable {
 
   /// Waits until the gate is open, deaf to cancellation.
   ///
-  /// This is the work that does not notice that it is cancelled. It waits as long as the gate is closed,
-  /// even if the test itself is ended by a time limit.
+  /// This is the work that does not notice that it is cancelled. It waits as long as the gate is
+  /// closed, even if the test itself is ended by a time limit.
   public func pass() async {
     await isOpen.waitDeaf { $0 }
   }
@@ -40,6 +40,6 @@ public final class Gate: Sendable {
   /// - Throws: `CancellationError` if the task is cancelled before it has passed, even if the gate
   ///   is open.
   public func passUnlessCancelled() async throws(CancellationError) {
-    guard await isOpen.wait(until: { $0 }) else { throw CancellationError() }
+    guard await isOpen.waitUnlessCancelled(until: { $0 }) else { throw CancellationError() }
   }
 }

@@ -8,8 +8,8 @@
 ///     }
 ///     #expect(probe.peak == 3)
 ///
-/// Compare the peak with `==`: a bound that is merely kept may also be kept by running one at a time.
-/// To be sure of the peak, let each body wait until as many have started as there should be.
+/// Compare the peak with `==`: a bound that is merely kept may also be kept by running one at a
+/// time. To be sure of the peak, let each body wait until as many have started as there should be.
 public final class InFlightProbe: Sendable {
   /// What was counted, at one moment.
   public struct Counts: Sendable, Equatable {
@@ -53,18 +53,12 @@ public final class InFlightProbe: Sendable {
   }
 
   /// Waits until this many bodies have started, in all, or until the task is cancelled.
-  ///
-  /// - Returns: Whether they have started; false means that the task was cancelled.
-  @discardableResult
-  public func waitUntilStarted(_ count: Int) async -> Bool {
+  public func waitUntilStarted(_ count: Int) async {
     await watched.wait { $0.started >= count }
   }
 
   /// Waits until this many bodies have ended, in all, or until the task is cancelled.
-  ///
-  /// - Returns: Whether they have ended; false means that the task was cancelled.
-  @discardableResult
-  public func waitUntilEnded(_ count: Int) async -> Bool {
+  public func waitUntilEnded(_ count: Int) async {
     await watched.wait { $0.ended >= count }
   }
 }

@@ -9,8 +9,8 @@
 ///     clock.advance(by: .seconds(5))
 ///
 /// Give it to code that is generic over `Clock`: hours pass in no time, and a test sees who sleeps,
-/// and until when. Every sleeper that `advance` has reached is woken; it runs afterwards, and finds the time
-/// to which the clock was moved. `SteppingExecutor.run(clock:)` moves the clock by itself.
+/// and until when. Every sleeper that `advance` has reached is woken; it runs afterwards, and finds
+/// the time to which the clock was moved. `SteppingExecutor.run(clock:)` moves the clock by itself.
 public final class ManualClock: Clock, Sendable {
   /// A moment of a manual clock.
   public struct Instant: InstantProtocol, CustomStringConvertible {
@@ -112,8 +112,8 @@ public final class ManualClock: Clock, Sendable {
 
   /// Moves the clock on, and wakes those whose deadline that reaches.
   ///
-  /// They are woken in the order of their deadlines, and with the same deadline in the order in which
-  /// they fell asleep. A duration that is not positive wakes nobody.
+  /// They are woken in the order of their deadlines, and with the same deadline in the order in
+  /// which they fell asleep. A duration that is not positive wakes nobody.
   ///
   /// - Complexity: O(*s* log *s*) for *s* sleepers.
   public func advance(by duration: Duration) {
@@ -122,8 +122,8 @@ public final class ManualClock: Clock, Sendable {
 
   /// Moves the clock to a moment, and wakes those whose deadline that reaches.
   ///
-  /// They are woken in the order of their deadlines, and with the same deadline in the order in which
-  /// they fell asleep. The clock never goes back: an earlier moment changes nothing.
+  /// They are woken in the order of their deadlines, and with the same deadline in the order in
+  /// which they fell asleep. The clock never goes back: an earlier moment changes nothing.
   ///
   /// - Complexity: O(*s* log *s*) for *s* sleepers.
   public func advance(to instant: Instant) {
@@ -141,10 +141,7 @@ public final class ManualClock: Clock, Sendable {
   }
 
   /// Waits until at least this many sleep at once, or until the task is cancelled.
-  ///
-  /// - Returns: Whether they sleep; false means that the task was cancelled.
-  @discardableResult
-  public func waitForSleepers(_ count: Int) async -> Bool {
+  public func waitForSleepers(_ count: Int) async {
     await state.wait { $0.sleepers.count >= count }
   }
 
@@ -156,7 +153,8 @@ public final class ManualClock: Clock, Sendable {
     }
   }
 
-  /// Wakes those whom the change of the state lets go, when the lock is gone; false if there is none.
+  /// Wakes those whom the change of the state lets go, when the lock is gone; false if there is
+  /// none.
   @discardableResult
   private func wake(_ change: (inout State) -> [Sleeper]) -> Bool {
     let due = state.update(change)

@@ -15,8 +15,8 @@ import Synchronization
 /// of seeds walk through thousands of schedules. When nothing is left to step and there is no
 /// result, somebody waits for ever: a deadlock, found without waiting for it.
 ///
-/// The code under test must stay on this executor: child tasks, default actors and resumed continuations
-/// do, a bare `Task {}`, the main actor and a real clock do not.
+/// The code under test must stay on this executor: child tasks, default actors and resumed
+/// continuations do, a bare `Task {}`, the main actor and a real clock do not.
 public final class SteppingExecutor: TaskExecutor {
   private struct State {
     var jobs: [UnownedJob] = []
@@ -62,9 +62,9 @@ public final class SteppingExecutor: TaskExecutor {
   ///
   /// Steps that are left when the operation has ended, of tasks that outlive it, are taken too.
   ///
-  /// **Time.** With a manual clock, time is virtual: when nothing is left to step and the operation has
-  /// not ended, the clock moves to the earliest deadline that somebody sleeps for. An operation that for
-  /// ever sleeps again is therefore run for ever.
+  /// **Time.** With a manual clock, time is virtual: when nothing is left to step and the operation
+  /// has not ended, the clock moves to the earliest deadline that somebody sleeps for. An operation
+  /// that for ever sleeps again is therefore run for ever.
   ///
   /// - Parameters:
   ///   - clock: The clock that the operation sleeps by; nil if it does not sleep.
@@ -74,7 +74,8 @@ public final class SteppingExecutor: TaskExecutor {
   ///     not ended; then its task is cancelled, and the stepping goes on.
   ///   - operation: What to run; its task prefers this executor.
   /// - Returns: What the operation returned or threw, and the number of steps it took.
-  /// - Throws: `Deadlock` if nothing is left to step, nobody sleeps, and the operation has not ended.
+  /// - Throws: `Deadlock` if nothing is left to step, nobody sleeps, and the operation has not
+  ///   ended.
   public func run<Success: Sendable, Failure: Error>(
     clock: ManualClock? = nil, cancellingAfter stepOfCancellation: Int? = nil,
     cancelling whenIdle: (() -> Void)? = nil,

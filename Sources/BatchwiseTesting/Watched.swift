@@ -32,8 +32,8 @@ public final class Watched<Value: Sendable>: Sendable {
 
   /// Changes the value, and lets those go on who waited for what it has become.
   ///
-  /// They go on in the order in which they began to wait. Changes are made one after the other, under a
-  /// lock: `change` must not use this object.
+  /// They go on in the order in which they began to wait. Changes are made one after the other,
+  /// under a lock: `change` must not use this object.
   ///
   /// - Parameter change: What to do with the value.
   /// - Returns: What `change` returns.
@@ -59,9 +59,12 @@ public final class Watched<Value: Sendable>: Sendable {
   ///
   /// - Parameter isReached: Whether the value is as wanted. It is called under a lock, at once and
   ///   after every change, and must not use this object.
-  /// - Returns: Whether the value was as wanted; false means that the task was cancelled.
-  @discardableResult
-  public func wait(until isReached: @escaping @Sendable (Value) -> Bool) async -> Bool {
+  public func wait(until isReached: @escaping @Sendable (Value) -> Bool) async {
+    _ = await waitUnlessCancelled(until: isReached)
+  }
+
+  /// Waits until the value is as wanted; false if the task is cancelled first.
+  func waitUnlessCancelled(until isReached: @escaping @Sendable (Value) -> Bool) async -> Bool {
     let id = guarded.withLock { guarded in
       guarded.lastWaiter += 1
       return guarded.lastWaiter

@@ -130,10 +130,10 @@ struct ManualClockTests {
   func waiting() async throws {
     let clock = ManualClock()
     let tasks = (0..<5).map { second in Task { try await clock.sleep(for: .seconds(second + 1)) } }
-    #expect(await clock.waitForSleepers(5))
+    await clock.waitForSleepers(5)
     let waiter = Task { await clock.waitForSleepers(6) }
     waiter.cancel()
-    #expect(await waiter.value == false)
+    await waiter.value
     clock.advance(by: .seconds(5))
     for task in tasks { try await task.value }
   }

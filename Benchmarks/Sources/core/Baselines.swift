@@ -55,3 +55,12 @@ func bareStream<Element: Sendable>(_ elements: [Element]) -> AsyncStream<Element
     continuation.onTermination = { _ in task.cancel() }
   }
 }
+
+/// Tasks that yield, so many times in all, and do nothing else.
+func yields(_ count: Int, tasks: Int) async {
+  await withDiscardingTaskGroup { group in
+    for _ in 0..<tasks {
+      group.addTask { for _ in 0..<count / tasks { await Task.yield() } }
+    }
+  }
+}

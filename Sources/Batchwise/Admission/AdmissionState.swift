@@ -42,6 +42,7 @@ package struct AdmissionState<Waiter> {
   private var keyLimits: [AdmissionKey: Int] = [:]
   /// The lanes of keys that have room and somebody waiting, in the order of their first.
   private var ready = IndexedHeap<AdmissionRank, SlabID>()
+  private var rate: RateLimitState?
   private var arrivals = 0
   /// The era of those who come now, and of those in flight.
   private var era = (coming: 0, running: 0)
@@ -63,28 +64,46 @@ package struct AdmissionState<Waiter> {
   ///   - limit: The most permits out at once.
   ///   - keyLimit: The most permits out at once for each key.
   ///   - ageing: How long one point of priority is worth waiting; nil for ever.
-  package init(limit: Int, keyLimit: Int = .max, ageing: Duration? = nil) {
+  ///   - rate: How often somebody starts at most; nil for as often as there is room.
+  package init(
+    limit: Int, keyLimit: Int = .max, ageing: Duration? = nil, rate: RateLimit? = nil
+  ) {
     self.limit = limit
     self.keyLimit = keyLimit
     self.ageing = ageing.map { Int(min(max($0, .zero), .seconds(86_400)) / .nanoseconds(1)) }
+    self.rate = rate.map { RateLimitState($0) }
   }
 
   // MARK: Coming and going
 
-  /// Lets a request start at once, if it overtakes nobody; a barrier has to `wait`.
+  /// Lets a request start at once, if it overtakes nobody.
   package mutating func enter(_ request: AdmissionRequest, at now: Duration = .zero) -> Grant? {
-    guard !isPaused, common.waiting.isEmpty, ready.isEmpty, !request.isBarrier,
-      isEraReached(era.coming)
+    guard !isPaused, common.waiting.isEmpty, ready.isEmpty, isEraReached(era.coming),
+      !request.isBarrier || waiting == 0 && inFlight == 0
     else { return nil }
     era.running = era.coming
-    guard let key = request.key else {
-      return take(common.weight(of: request, limit: limit), lane: nil)
+    let grant: Grant?
+    if let key = request.key {
+      let id = lane(of: key)
+      grant = lanes[id].flatMap { lane in
+        let weight = lane.weight(of: request, limit: limit)
+        return lane.waiting.isEmpty && weight <= lane.room ? take(weight, lane: id, at: now) : nil
+      }
+      freeIfIdle(id)
+    } else {
+      grant = take(common.weight(of: request, limit: limit), lane: nil, at: now)
     }
-    let id = lane(of: key)
-    defer { freeIfIdle(id) }
-    guard let lane = lanes[id], lane.waiting.isEmpty else { return nil }
-    let weight = lane.weight(of: request, limit: limit)
-    return weight <= lane.room ? take(weight, lane: id) : nil
+    if request.isBarrier, grant != nil {
+      era.running = era.coming + 1
+      era.coming += 2
+    }
+    return grant
+  }
+
+  /// Notes that somebody has come who may wait later, once or several times.
+  package mutating func newArrival(at now: Duration = .zero) -> AdmissionArrival {
+    arrivals += 1
+    return AdmissionArrival(number: arrivals, time: now)
   }
 
   /// Lets a waiter wait for its turn; who may start now is asked with `admit`.
@@ -96,10 +115,8 @@ package struct AdmissionState<Waiter> {
   ) -> ID {
     if request.isBarrier { era.coming += 1 }
     defer { if request.isBarrier { era.coming += 1 } }
-    if arrival == nil { arrivals += 1 }
     let entry = Lane.Entry(
-      waiter: waiter, request: request,
-      arrival: arrival ?? AdmissionArrival(number: arrivals, time: now))
+      waiter: waiter, request: request, arrival: arrival ?? newArrival(at: now))
     let rank = AdmissionRank(
       era: era.coming, level: level(of: entry), arrival: entry.arrival.number)
     let lane = request.key.map { self.lane(of: $0) }
@@ -132,10 +149,11 @@ package struct AdmissionState<Waiter> {
 
   /// Takes out the next waiter that may start; to be asked after every event until it is nil.
   package mutating func admit(at now: Duration = .zero) -> Admitted? {
-    guard let first, isItsTurn(first, at: now) else { return nil }
+    guard let first, isItsTurn(first),
+      let grant = take(first.weight, lane: first.lane, at: now),
+      let (_, _, entry) = update(first.lane, { $0.waiting.popFirst() })
+    else { return nil }
     era.running = first.rank.era
-    guard let grant = take(first.weight, lane: first.lane) else { return nil }
-    guard let (_, _, entry) = update(first.lane, { $0.waiting.popFirst() }) else { return nil }
     waiting -= 1
     refresh(first.lane)
     return (entry.waiter, grant, entry.arrival)
@@ -168,6 +186,15 @@ package struct AdmissionState<Waiter> {
   /// Lets waiters start again.
   package mutating func resume() { isPaused = false }
 
+  /// Changes how often somebody starts at most; what was started counts by the new rate.
+  package mutating func setRate(_ rate: RateLimit?, at now: Duration) {
+    if let rate, self.rate != nil {
+      self.rate?.setLimit(rate, at: now)
+    } else {
+      self.rate = rate.map { RateLimitState($0) }
+    }
+  }
+
   /// Moves a waiter to where its new priority belongs.
   package mutating func setPriority(_ priority: Int, of id: ID) {
     guard var entry = waiting(in: id.lane)?[id.entry],
@@ -199,12 +226,19 @@ package struct AdmissionState<Waiter> {
   /// How many keys are known; those with nothing in flight and nobody waiting are forgotten.
   package var keys: Int { laneOfKey.count }
 
+  /// When the rate lets the next one start, if it is the rate that keeps it from starting.
+  package func nextStart(at now: Duration) -> Duration? {
+    guard let rate, let first, isItsTurn(first) else { return nil }
+    return rate.earliest(at: now)
+  }
+
   /// What keeps a waiter from starting; nil if it does not wait.
-  package func hindrance(of id: ID) -> AdmissionHindrance? {
+  package func hindrance(of id: ID, at now: Duration = .zero) -> AdmissionHindrance? {
     guard let rank = waiting(in: id.lane)?.rank(of: id.entry) else { return nil }
     if isPaused { return .paused }
     if !isEraReached(rank.era) { return .barrier }
-    return id.lane.flatMap { lanes[$0] }.map { $0.ready == nil } ?? false ? .key : .limit
+    if let lane = id.lane.flatMap({ lanes[$0] }), lane.ready == nil { return .key }
+    return nextStart(at: now).map { .rate(until: $0) } ?? .limit
   }
 
   // MARK: Whose turn it is
@@ -222,9 +256,8 @@ package struct AdmissionState<Waiter> {
     }
   }
 
-  private func isItsTurn(
-    _ first: (lane: SlabID?, rank: AdmissionRank, weight: Int), at now: Duration
-  ) -> Bool {
+  /// Whether nothing but the rate can keep the first from starting.
+  private func isItsTurn(_ first: (lane: SlabID?, rank: AdmissionRank, weight: Int)) -> Bool {
     !isPaused && first.weight <= room && isEraReached(first.rank.era)
   }
 
@@ -263,9 +296,9 @@ package struct AdmissionState<Waiter> {
 
   private var room: Int { limit - inFlight }
 
-  /// Takes permits, all or none.
-  private mutating func take(_ weight: Int, lane: SlabID?) -> Grant? {
-    guard weight <= room else { return nil }
+  /// Takes permits, all or none, and a token of the rate.
+  private mutating func take(_ weight: Int, lane: SlabID?, at now: Duration) -> Grant? {
+    guard weight <= room, rate?.take(at: now) ?? .taken == .taken else { return nil }
     inFlight += weight
     if let lane { lanes.update(lane) { $0.inFlight += weight } }
     return Grant(lane: lane, weight: weight)

@@ -3,9 +3,10 @@
 /// Elements that one feeder appends and any number of workers claim, each by exactly one of them,
 /// and room for what becomes of them.
 ///
-/// `@unchecked Sendable` holds because every slot has one writer and readers only later. An element
-/// is written by the one feeder before it is ready, and read by whoever claims it. An output is
-/// written by whoever claimed its element, and read when all workers have been awaited.
+/// `@unchecked Sendable` holds because every slot has one user at a time. An element is written by
+/// the one feeder before it is ready, and taken by whoever claims it; what nobody claimed goes with
+/// the block. An output is written by whoever claimed its element, and read when all workers have
+/// been awaited.
 @usableFromInline
 final class Block<Element: Sendable, Output: Sendable>: BlockNumbers, @unchecked Sendable {
   /// The elements, if the block shares an array.
@@ -31,7 +32,7 @@ final class Block<Element: Sendable, Output: Sendable>: BlockNumbers, @unchecked
   }
 
   deinit {
-    storage?.deinitialize(count: count)
+    storage?.advanced(by: claimed).deinitialize(count: count - claimed)
     storage?.deallocate()
   }
 
@@ -45,11 +46,13 @@ final class Block<Element: Sendable, Output: Sendable>: BlockNumbers, @unchecked
     addReady()
   }
 
-  /// The element at an index that was claimed.
-  @inlinable subscript(index: Int) -> Element {
+  /// Takes the element at an index out; only whoever has claimed it calls this, and once.
+  ///
+  /// So an element of a sequence is let go of when its body ends, however large the block is.
+  @inlinable func take(_ index: Int) -> Element {
     if let array { return array[index] }
     guard let storage else { preconditionFailure("a block has either an array or storage") }
-    return storage[index]
+    return storage.advanced(by: index).move()
   }
 
   /// Keeps the output of the element at `index`, if outputs are kept.

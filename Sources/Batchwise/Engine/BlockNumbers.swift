@@ -19,6 +19,7 @@ class BlockNumbers: @unchecked Sendable {
 
   private final let ready: Atomic<Int>
   private final let next = Atomic<Int>(0)
+  private final let claimedWhenClosed = Atomic<Int>(0)
   private final let isWhole: Bool
 
   /// Far above every index, and far below the point where further claims could wrap around.
@@ -34,6 +35,11 @@ class BlockNumbers: @unchecked Sendable {
 
   /// How many elements are ready, claimed or not.
   @usableFromInline final var count: Int { ready.load(ordering: .sequentiallyConsistent) }
+
+  /// How many elements were claimed, of a block that is filled one by one.
+  @usableFromInline final var claimed: Int {
+    isClosed ? claimedWhenClosed.load(ordering: .relaxed) : next.load(ordering: .relaxed)
+  }
 
   /// How many elements can be claimed now.
   final var unclaimed: Int {
@@ -68,6 +74,7 @@ class BlockNumbers: @unchecked Sendable {
   /// Makes every further claim fail, and returns how many elements were unclaimed.
   final func close() -> Int {
     let claimed = next.exchange(Self.closed, ordering: .sequentiallyConsistent)
+    if claimed < Self.closed { claimedWhenClosed.store(claimed, ordering: .relaxed) }
     return max(0, count - claimed)
   }
 }

@@ -35,13 +35,13 @@ extension Engine {
   ) async throws(Stop) where Source.Element == Element {
     do throws(Source.Failure) {
       var iterator = source.makeAsyncIterator()
-      var block = makeBlock(at: 0)
+      var block = makeBlock()
       feed.add(block)
       while let count = await feed.room() {
         for _ in 0..<count where !block.isClosed {
           guard let element = try await iterator.next(isolation: nil) else { return finish() }
           if block.isFull {
-            block = makeBlock(at: block.offset + block.capacity)
+            block = makeBlock(after: block)
             feed.add(block)
           }
           block.append(element)

@@ -30,13 +30,13 @@ extension Engine {
     _ source: Source, hiringInto group: inout ThrowingDiscardingTaskGroup<any Error>
   ) async where Source.Element == Element {
     var iterator = source.makeIterator()
-    var block = makeBlock(at: 0)
+    var block = makeBlock()
     feed.add(block)
     while let count = await feed.room() {
       for _ in 0..<count {
         guard !block.isClosed, let element = iterator.next() else { return }
         if block.isFull {
-          block = makeBlock(at: block.offset + block.capacity)
+          block = makeBlock(after: block)
           feed.add(block)
         }
         block.append(element)

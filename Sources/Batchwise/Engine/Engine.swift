@@ -47,7 +47,7 @@ final class Engine<Element: Sendable, Output: Sendable, Failure: Error>: Sendabl
   @usableFromInline let feed: Feed
   @usableFromInline let body: Body
   @usableFromInline let outlet: Outlet
-  @usableFromInline let blockSize: Int
+  @usableFromInline let blockSize: ClosedRange<Int>
   /// Whether nothing bounds how far the source may be read ahead of its outcomes.
   @usableFromInline let isUnbounded: Bool
   private let cancellation: Cancellation
@@ -83,9 +83,20 @@ final class Engine<Element: Sendable, Output: Sendable, Failure: Error>: Sendabl
     Block(array, outputs: makeOutputs(array.count))
   }
 
-  /// A block to be filled.
-  @inlinable func makeBlock(at offset: Int) -> Block<Element, Output> {
-    Block(offset: offset, capacity: blockSize, outputs: makeOutputs(blockSize))
+  /// The first block to be filled.
+  @inlinable func makeBlock() -> Block<Element, Output> {
+    makeBlock(at: 0, capacity: blockSize.lowerBound)
+  }
+
+  /// The block to be filled next, twice as large as the one before: a long list shall not ask for
+  /// memory at every turn, nor a short one for much.
+  @inlinable func makeBlock(after block: Block<Element, Output>) -> Block<Element, Output> {
+    makeBlock(
+      at: block.offset + block.capacity, capacity: min(block.capacity * 2, blockSize.upperBound))
+  }
+
+  @inlinable func makeBlock(at offset: Int, capacity: Int) -> Block<Element, Output> {
+    Block(offset: offset, capacity: capacity, outputs: makeOutputs(capacity))
   }
 
   @inlinable func makeOutputs(_ capacity: Int) -> OutputChunk<Output>? {
@@ -116,7 +127,7 @@ final class Engine<Element: Sendable, Output: Sendable, Failure: Error>: Sendabl
         feed.noteClaim(index, of: block)
         let output: Output
         do {
-          output = try await body(block[index])
+          output = try await body(block.take(index))
         } catch {
           fail(error)
           throw Stop()

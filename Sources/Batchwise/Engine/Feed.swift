@@ -89,7 +89,12 @@ final class Feed: Sendable {
   @usableFromInline func release() {
     released.add(1, ordering: .sequentiallyConsistent)
     guard awaitsRelease.load(ordering: .sequentiallyConsistent) else { return }
-    wake { $0.release(released: released.load(ordering: .sequentiallyConsistent)) }
+    wake { state in
+      // From now on the feeder may wait for claims instead; so those are to be heard of before the
+      // state looks at the blocks.
+      roomOffset.store(0, ordering: .sequentiallyConsistent)
+      return state.release(released: released.load(ordering: .sequentiallyConsistent))
+    }
   }
 
   // MARK: The owner

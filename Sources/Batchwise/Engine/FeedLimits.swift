@@ -9,8 +9,8 @@ struct FeedLimits: Sendable {
   var backlog: ClosedRange<Int>
   /// The most elements that were read and whose outcome was not.
   var window = Int.max
-  /// The most elements in a block that is filled one by one.
-  var blockSize = 64
+  /// The most elements in a block that is filled one by one: in the first, and in a later one.
+  var blockSize = 64...1024
 
   /// For a sequence, which costs little to read on.
   @usableFromInline static func sequence(limit: Int) -> FeedLimits {
@@ -29,7 +29,8 @@ struct FeedLimits: Sendable {
     guard readAhead >= 0 else { fatalError("readAhead must not be negative, but is \(readAhead)") }
     let (sum, overflow) = limit.addingReportingOverflow(readAhead)
     return FeedLimits(
-      inFlight: limit, backlog: min(limit, 128)...128, window: overflow ? .max : sum)
+      inFlight: limit, backlog: min(limit, 128)...128, window: overflow ? .max : sum,
+      blockSize: 64...64)
   }
 
   /// The limit, if it is one.

@@ -16,7 +16,7 @@ struct FeedState<Waiter> {
     var canWake: Bool
     /// Whether a worker could be started for an element that is ready.
     var canHire: Bool
-    /// The offset from which on the feeder waits for elements to be claimed.
+    /// The offset from which on the feeder waits for elements to be claimed, and for nothing else.
     var roomOffset: Int
     /// Whether the feeder waits for an outcome to be read.
     var awaitsRelease: Bool
@@ -64,7 +64,7 @@ struct FeedState<Waiter> {
     Hints(
       canWake: !isEnded && !parkedWorkers.isEmpty && woken == 0,
       canHire: !isEnded && workers < limits.inFlight,
-      roomOffset: parkedFeeder == nil ? .max : published - backlog / 2 - 1,
+      roomOffset: parkedFeeder == nil || isWindowShut ? .max : published - backlog / 2 - 1,
       awaitsRelease: isWindowShut && parkedFeeder != nil)
   }
 

@@ -84,16 +84,25 @@ struct LimiterState<Waiter> {
     return .granted(holds.insert(Hold(grant: grant, rule: rule, outer: outer)))
   }
 
+  /// Notes that somebody has come who will ask for a permit, once or several times.
+  mutating func newArrival() -> AdmissionArrival { mainRule.newArrival() }
+
   /// Grants a permit at once if that overtakes nobody, or else gives a place in the order.
+  ///
+  /// Who comes back with its `arrival` stands before all who came after it first did. Those inside
+  /// a hold are counted apart, and stand behind each other there.
   mutating func enterOrWait(
-    _ request: AdmissionRequest, inside holders: [HoldID], priority: () -> TaskPriority
+    _ request: AdmissionRequest, inside holders: [HoldID], arrival: AdmissionArrival? = nil,
+    priority: () -> TaskPriority
   ) -> (answer: Answer, woken: [Woken]) {
     if let answer = enter(request, inside: holders) { return (answer, []) }
     guard let (rule, outer) = rule(for: request, inside: holders) else { return (.isNested, []) }
     var request = request
     request.priority = Int(priority().rawValue)
     let ticket = tickets.insert(Ticket(rule: rule, outer: outer, priority: request.priority))
-    let place = update(rule) { $0.wait(ticket, for: request) }
+    let place = update(rule) {
+      $0.wait(ticket, for: request, arrival: outer == nil ? arrival : nil)
+    }
     tickets.update(ticket) { $0.place = place }
     return (.waits(ticket), admit(by: rule))
   }

@@ -25,15 +25,18 @@ final class LimiterStorage: Sendable {
     try await acquire(key: nil, priority: priority, weight: weight)
   }
 
-  /// Takes a permit under the limit of a key, waiting for it if need be.
-  func acquire(key: AdmissionKey?, priority: TaskPriority?, weight: Int) async throws -> SlabID {
+  /// Takes a permit under the limit of a key, waiting for it if need be; who comes back does so
+  /// with its arrival.
+  func acquire(
+    key: AdmissionKey?, priority: TaskPriority?, weight: Int, arrival: AdmissionArrival? = nil
+  ) async throws -> SlabID {
     if Task.isCancelled { throw CancellationError() }
     let holders = HeldPermit.holds(of: number)
     let request = request(key: key, weight: weight)
     // Asked for only by those who wait.
     var ownPriority: TaskPriority?
     let (answer, woken) = state.withLock { state in
-      state.enterOrWait(request, inside: holders) {
+      state.enterOrWait(request, inside: holders, arrival: arrival) {
         let own = Task.currentPriority
         ownPriority = own
         return priority ?? own
@@ -46,6 +49,9 @@ final class LimiterStorage: Sendable {
     case .waits(let ticket): return try await wait(ticket, since: ownPriority)
     }
   }
+
+  /// Notes that somebody has come who will take a permit, once or several times.
+  func newArrival() -> AdmissionArrival { state.withLock { $0.newArrival() } }
 
   /// Takes a permit if that is possible at once, overtaking nobody.
   func tryAcquire(key: AdmissionKey?, weight: Int) -> SlabID? {
@@ -111,23 +117,5 @@ final class LimiterStorage: Sendable {
 
   private func wake(_ woken: [State.Woken]) {
     for (continuation, turn) in woken { continuation.resume(returning: turn) }
-  }
-}
-
-/// Tells when the priority of the current task is raised above what it was, where the system can.
-private func withEscalationHandler<Result>(
-  since priority: TaskPriority?,
-  _ operation: () async -> Result, onEscalation: @escaping @Sendable (TaskPriority) -> Void
-) async -> Result {
-  guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else {
-    return await operation()
-  }
-  return await withTaskPriorityEscalationHandler {
-    // A lift before the handler was there is not told again.
-    let current = Task.currentPriority
-    if let priority, current > priority { onEscalation(current) }
-    return await operation()
-  } onPriorityEscalated: { _, priority in
-    onEscalation(priority)
   }
 }

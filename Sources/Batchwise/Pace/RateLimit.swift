@@ -27,7 +27,8 @@ public struct RateLimit: Sendable, Hashable {
   /// however large it is.
   ///
   /// - Parameters:
-  ///   - tokens: How many tokens drip in during `period`; fewer than one is a programming error and traps.
+  ///   - tokens: How many tokens drip in during `period`; fewer than one is a programming error and
+  ///     traps.
   ///   - period: The length of time; one that is not positive is a programming error and traps.
   ///   - burst: How many tokens the bucket holds; nil for `tokens`. Fewer than one traps.
   /// - Returns: The limit.
@@ -44,7 +45,8 @@ public struct RateLimit: Sendable, Hashable {
   ///
   /// - Parameters:
   ///   - tokens: The most tokens in the window; fewer than one is a programming error and traps.
-  ///   - period: The length of the window; one that is not positive is a programming error and traps.
+  ///   - period: The length of the window; one that is not positive is a programming error and
+  ///     traps.
   /// - Returns: The limit.
   public static func slidingWindow(_ tokens: Int, per period: Duration) -> RateLimit {
     RateLimit(kind: .slidingWindow, tokens: tokens, period: period, burst: tokens)

@@ -2,8 +2,8 @@
 
 /// Which tokens of a rate limit have been taken, and from when on more can be.
 ///
-/// Times are durations since some moment that is always the same, and never go back. Nothing happens by
-/// itself: the state has no clock and no timer.
+/// Times are durations since some moment that is always the same; one that is earlier than the
+/// latest counts as the latest. Nothing happens by itself: the state has no clock and no timer.
 package struct RateLimitState: Sendable {
   /// Whether tokens could be taken.
   package enum Answer: Sendable, Equatable {
@@ -31,8 +31,8 @@ package struct RateLimitState: Sendable {
   /// More tokens than the burst can be taken when the whole burst could be, so that those who asked
   /// before the limit was lowered are not stuck.
   ///
-  /// - Complexity: O(1) for a bucket. For a window, O(*k*) for *k* moments that have to leave it, or
-  ///   have left it since the last taking.
+  /// - Complexity: O(1) for a bucket. For a window, O(*k*) for *k* moments that have to leave it,
+  ///   or have left it since the last taking.
   package func earliest(for tokens: Int = 1, at now: Duration) -> Duration {
     let tokens = min(tokens, limit.burst)
     return window?.earliest(for: tokens, at: now) ?? bucket.earliest(for: tokens, at: now)
@@ -50,14 +50,14 @@ package struct RateLimitState: Sendable {
 
   /// Gives tokens back, as if they had not been taken.
   ///
-  /// Exact if nothing was taken in between. Otherwise the bucket may have dripped into the room that
-  /// they left, and never holds more than its burst.
+  /// Exact if nothing was taken in between. Otherwise the bucket may have dripped into the room
+  /// that they left, and never holds more than its burst.
   ///
   /// - Parameters:
   ///   - tokens: How many.
   ///   - moment: When they were taken.
-  /// - Complexity: O(1) for a bucket, and for a window if they were the latest to be taken; otherwise
-  ///   O(*n*) for *n* moments.
+  /// - Complexity: O(1) for a bucket, and for a window if they were the latest to be taken;
+  ///   otherwise O(*n*) for *n* moments.
   package mutating func giveBack(_ tokens: Int = 1, takenAt moment: Duration) {
     if window == nil { bucket.giveBack(tokens) }
     window?.giveBack(tokens, takenAt: moment)

@@ -42,7 +42,7 @@ struct SlidingWindow: Sendable {
       takings.removeFirst()
     }
     total += tokens
-    if let last = takings.indices.last, takings[last].moment == now {
+    if let last = takings.indices.last, takings[last].moment >= now {
       takings[last].tokens += tokens
     } else {
       takings.append(Taking(moment: now, tokens: tokens))

@@ -37,7 +37,8 @@ struct TokenBucket: Sendable {
 
   /// Takes over what is missing in another bucket, to the fraction of a token.
   ///
-  /// Whole tokens would not do: whoever changes a limit more often than one drips would stop the dripping.
+  /// Whole tokens would not do: whoever changes a limit more often than one drips would stop the
+  /// dripping.
   mutating func takeOver(_ other: TokenBucket, at now: Duration) {
     guard other.fullAt > now, other.interval > .zero else { return }
     let missing = other.fullAt - now

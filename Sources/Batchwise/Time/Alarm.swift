@@ -4,8 +4,8 @@ import Synchronization
 
 /// Calls an action at each of any number of deadlines, with one task that sleeps for all of them.
 ///
-/// A sleep for each deadline would be dear: on Linux, one that is cancelled keeps most of a kilobyte
-/// until its time has come, and most timeouts are set for nothing.
+/// A sleep for each deadline would be dear: on Linux, one that is cancelled keeps most of a
+/// kilobyte until its time has come, and most timeouts are set for nothing.
 ///
 /// Actions are called one after the other, by the task that slept, with no lock held. They must be
 /// quick. An alarm that nobody holds any more forgets its deadlines and ends its sleep.
@@ -19,6 +19,8 @@ package final class Alarm: Sendable {
     var state = State()
     /// The tasks that sleep, by their sleepers' numbers.
     var tasks: [Int: Task<Void, Never>] = [:]
+    /// Where the latest sleep was begun, for events that come from outside of all tasks.
+    var executor: (any TaskExecutor)?
   }
 
   private let timeline: Timeline
@@ -39,7 +41,8 @@ package final class Alarm: Sendable {
   ///
   /// - Parameters:
   ///   - timeline: What time it is.
-  ///   - executor: Where to sleep; nil for the executor that the task prefers which needs the sleep.
+  ///   - executor: Where to sleep; nil for the executor that the task prefers which needs the
+  ///     sleep.
   package init(_ timeline: Timeline, executor: (any TaskExecutor)? = nil) {
     self.timeline = timeline
     self.executor = executor
@@ -96,10 +99,14 @@ package final class Alarm: Sendable {
 
   /// Begins a sleep.
   ///
-  /// The task does not hold the alarm. It has nobody's priority, for who waits for a deadline may be more
-  /// urgent than who set the earliest.
+  /// The task does not hold the alarm. It has nobody's priority, for who waits for a deadline may
+  /// be more urgent than who set the earliest.
   private func start(_ sleeper: State.Sleeper) {
-    let executor = executor ?? Self.preferredExecutor
+    let preferred = executor ?? Self.preferredExecutor
+    let executor = guarded.withLock { guarded in
+      if let preferred { guarded.executor = preferred }
+      return guarded.executor
+    }
     let task = Task.detached(executorPreference: executor, priority: .high) {
       [weak self, timeline] in
       try? await timeline.sleep(until: sleeper.deadline)

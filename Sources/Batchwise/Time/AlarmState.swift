@@ -2,10 +2,10 @@
 
 /// Decides who has to sleep so that every deadline is noticed, and what is due at a wake-up.
 ///
-/// A sleep cannot be moved, and one that is cancelled may keep its memory until its time has come. So
-/// nothing is cancelled: a sleeper is added only for a deadline that is earlier than all others
-/// sleep for, and one that finds nothing to do is let go. Deadlines that come and go with the
-/// same distance, as timeouts do, share one sleeper.
+/// A sleep cannot be moved, and one that is cancelled may keep its memory until its time has come.
+/// So nothing is cancelled: a sleeper is added only for a deadline that is earlier than all others
+/// sleep for, and one that finds nothing to do is let go. Deadlines that come and go with the same
+/// distance, as timeouts do, share one sleeper.
 package struct AlarmState<Action> {
   /// Finds a deadline again.
   package typealias ID = IndexedHeap<Duration, Action>.ID

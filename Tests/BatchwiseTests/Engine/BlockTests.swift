@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import BatchwiseTesting
 import Testing
 
 @testable import Batchwise
@@ -21,7 +22,7 @@ struct BlockTests {
     block.append("c")
     #expect(block.isFull)
     #expect(block.claim() == 2)
-    #expect((0..<3).map { block[$0] } == ["a", "b", "c"])
+    #expect((0..<3).map { block.take($0) } == ["a", "b", "c"])
   }
 
   @Test("shares an array without a copy")
@@ -30,7 +31,7 @@ struct BlockTests {
     #expect(block.isFull)
     #expect((0..<5).map { _ in block.claim() } == [0, 1, 2, nil, nil])
     #expect(block.unclaimed == 0)
-    #expect(block[1] == 8)
+    #expect(block.take(1) == 8)
   }
 
   @Test("once closed hands out nothing, and says how much it kept", arguments: 0...4)
@@ -62,7 +63,7 @@ struct BlockTests {
             var mine: [Int] = []
             while mine.last != count - 1 {
               if let index = block.claim() {
-                mine.append(block[index])
+                mine.append(block.take(index))
               } else if block.isFull {
                 break
               } else {
@@ -93,6 +94,36 @@ struct BlockTests {
     }
     #expect(element == nil)
     #expect(output == nil)
+  }
+
+  private final class Counted: Sendable {
+    let alive: Watched<Int>
+
+    init(_ alive: Watched<Int>) {
+      self.alive = alive
+      alive.update { $0 += 1 }
+    }
+
+    deinit { alive.update { $0 -= 1 } }
+  }
+
+  @Test("lets go of what was taken at once, and of the rest with itself", arguments: [true, false])
+  func lettingGo(isClosed: Bool) {
+    let alive = Watched(0)
+    do {
+      let block = Block<Counted, Never>(offset: 0, capacity: 4, outputs: nil)
+      for _ in 0..<3 { block.append(Counted(alive)) }
+      #expect(block.claim() == 0)
+      _ = block.take(0)
+      #expect(alive.value == 2)
+      if isClosed {
+        #expect(block.close() == 2)
+        #expect(block.close() == 0)
+        block.append(Counted(alive))
+        #expect(alive.value == 3)
+      }
+    }
+    #expect(alive.value == 0)
   }
 
   @Test("and its neighbours give their outputs back in order")

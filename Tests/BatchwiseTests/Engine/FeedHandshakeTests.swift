@@ -80,12 +80,12 @@ private struct FeedWorld {
     limits = FeedLimits(
       inFlight: limit, backlog: 1...Int.random(in: 1...4, using: &generator),
       window: Bool.random(using: &generator) ? window : .max,
-      blockSize: Int.random(in: 1...3, using: &generator))
+      blockSize: 1...Int.random(in: 1...3, using: &generator))
     hasOwner = Bool.random(using: &generator)
     owner = hasOwner ? .asks : .ended
     state = FeedState(limits)
     hints = state.hints
-    lastBlock = BlockNumbers(offset: 0, capacity: limits.blockSize)
+    lastBlock = BlockNumbers(offset: 0, capacity: limits.blockSize.lowerBound)
     _ = state.add(lastBlock)
     self.isSilent = isSilent
     firstEndless = isSilent ? Int.random(in: 0...count, using: &generator) : count
@@ -152,7 +152,8 @@ private struct FeedWorld {
       }
       if lastBlock.count == lastBlock.capacity {
         lastBlock = BlockNumbers(
-          offset: lastBlock.offset + lastBlock.capacity, capacity: limits.blockSize)
+          offset: lastBlock.offset + lastBlock.capacity,
+          capacity: min(lastBlock.capacity * 2, limits.blockSize.upperBound))
         _ = state.add(lastBlock)
       }
       lastBlock.addReady()

@@ -164,8 +164,10 @@ struct FeedStateTests {
     for _ in 0..<4 { block.addReady() }
     #expect(state.park(feeder: "feeder", released: 0) == true)
     #expect(state.hints.awaitsRelease, "the window is shut")
+    #expect(state.hints.roomOffset == .max)
     #expect(state.release(released: 1) == nil, "six elements wait for a worker")
     #expect(!state.hints.awaitsRelease)
+    #expect(state.hints.roomOffset == 5)
     for _ in 0..<4 { _ = block.claim() }
     #expect(state.noteClaim() == "feeder")
   }

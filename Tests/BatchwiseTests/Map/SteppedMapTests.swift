@@ -48,7 +48,7 @@ struct SteppedMapTests {
       let firstEndless = Int.random(in: 0...count, using: &generator)
       let limits = FeedLimits(
         inFlight: limit, backlog: 1...Int.random(in: 1...4, using: &generator),
-        blockSize: Int.random(in: 1...3, using: &generator))
+        blockSize: 1...Int.random(in: 1...3, using: &generator))
       let source = AsyncNumbers(
         count: count, isSilentAtEnd: true, burst: Int.random(in: 1...4, using: &generator))
       let probe = InFlightProbe()

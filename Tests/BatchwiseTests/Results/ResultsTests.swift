@@ -182,6 +182,55 @@ struct ResultsTests {
     #expect(probe.counts.started == 6)
   }
 
+  @Test("cancel what is in flight when the loop that reads them throws")
+  func readerThrows() async {
+    let probe = InFlightProbe()
+    let cancelled = InFlightProbe()
+    await #expect(throws: Boom(offset: 0)) {
+      let results = LazyNumbers(count: .max).concurrentResults(limit: 3, order: .completion) {
+        element in
+        await probe.body {
+          if element == 0 {
+            await probe.waitUntilStarted(3)
+            return
+          }
+          try? await Gate().passUnlessCancelled()
+          await cancelled.body {}
+        }
+      }
+      for await outcome in results { throw Boom(offset: outcome.offset) }
+    }
+    await cancelled.waitUntilStarted(2)
+    #expect(probe.counts.started <= 4)
+  }
+
+  @Test(
+    "can be read while the source is silent, which a dropped iterator cancels",
+    arguments: [ConcurrentResultsOrder.source, .completion])
+  func silentSource(order: ConcurrentResultsOrder) async {
+    final class Thing: Sendable {}
+    weak var captured: Thing?
+    let isDropped = Gate()
+    do {
+      let thing = Thing()
+      captured = thing
+      let source = AsyncNumbers(count: 3, isSilentAtEnd: true, onSilence: { _ = thing })
+      let results = source.concurrentResults(limit: 2, order: order) { element in
+        if element == 2 { await isDropped.pass() }
+        return element
+      }
+      var iterator = results.makeAsyncIterator()
+      var offsets: Set<Int> = []
+      for _ in 0..<2 {
+        if let outcome = await iterator.next(isolation: nil) { offsets.insert(outcome.offset) }
+      }
+      #expect(offsets == [0, 1])
+    }
+    isDropped.open()
+    // The run lets go of its source when it is over, which is soon, but not at once.
+    while captured != nil { await Task.yield() }
+  }
+
   @Test("whose reader is cancelled end only when nothing is at work any more")
   func cancelledReader() async {
     let probe = InFlightProbe()

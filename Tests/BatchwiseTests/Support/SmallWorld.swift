@@ -61,7 +61,7 @@ struct SmallWorld: Sendable, CustomStringConvertible {
   func tightMap<Failure: Error>(
     _ body: @escaping @Sendable (Int) async throws(Failure) -> Int
   ) async throws(Failure) -> [Int] {
-    let limits = FeedLimits(inFlight: limit, backlog: 1...2, blockSize: 2)
+    let limits = FeedLimits(inFlight: limit, backlog: 1...2, blockSize: 1...2)
     let engine = Engine(limits, outlet: .keep, body: body)
     switch source {
     case .array: await engine.run(Array(0..<count))
@@ -121,7 +121,7 @@ struct SmallWorld: Sendable, CustomStringConvertible {
   func tightFirst<Failure: Error>(
     _ body: @escaping @Sendable (Int) async throws(Failure) -> Int
   ) async throws(Failure) -> Int? {
-    let limits = FeedLimits(inFlight: limit, backlog: 1...2, blockSize: 2)
+    let limits = FeedLimits(inFlight: limit, backlog: 1...2, blockSize: 1...2)
     let search = FirstSuccess(limits, transform: body)
     switch source {
     case .array: await search.engine.run(Array(0..<count))

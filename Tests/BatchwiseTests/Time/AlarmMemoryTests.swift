@@ -27,5 +27,23 @@
         precondition(Alarm.shared(for: ContinuousClock()).count == 0)
       }
     }
+
+    @Test("keeps nothing of a hundred thousand timeouts of an hour, with work that ends at once")
+    func timeouts() async {
+      await #expect(processExitsWith: .success) {
+        @Sendable func runInTime(_ count: Int) async throws {
+          for number in 0..<count {
+            let result = try await withTimeout(.seconds(3_600)) { number }
+            precondition(result == number)
+          }
+        }
+        try await runInTime(2_000)
+        let before = residentMemory()
+        try await runInTime(100_000)
+        let growth = residentMemory() - before
+        precondition(growth < 4_000_000, "grew by \(growth) bytes")
+        precondition(Alarm.shared(for: ContinuousClock()).count == 0)
+      }
+    }
   }
 #endif

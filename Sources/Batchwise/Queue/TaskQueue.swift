@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A list of work that grows while it is worked on, with at most `limit` items in flight.
+///
+///     let queue = TaskQueue<Page>(limit: 3)
+///     let page = queue.add(name: "front page") { try await load(url) }
+///     show(try await page.value)
+///
+/// `add` never suspends and never refuses to answer: it gives a handle, through which the item can be
+/// awaited, cancelled, moved and asked why it does not run. ``withTaskQueue(of:limit:options:clock:_:)``
+/// gives a queue whose items are all over when it returns; a queue that is created by itself runs its
+/// items even if nobody holds it any more.
+///
+/// **Order.** Items start by priority, and in the order of the calls of `add` among equals. Nobody
+/// overtakes the first, except past items whose key has no room, or of whom a barrier holds back.
+///
+/// **Context.** An item runs in a task of its own, with the task-local values of who added it and no
+/// actor. Its priority is the adder's unless another is given; a task that waits for the item and
+/// has a higher one raises it.
+///
+/// **Cancellation.** An item that waits is taken out and fails with `CancellationError`, and its
+/// operation is never entered. One in flight is cancelled cooperatively and holds its place until
+/// it has ended. Waiting for something is always cancellable, and cancels nothing but the waiting.
+///
+/// **Memory.** An item that waits is a task that has not begun. A limited backlog bounds them.
+public final class TaskQueue<Success: Sendable>: Sendable {
+  let storage: TaskQueueStorage
+
+  /// Creates a queue.
+  ///
+  /// - Parameters:
+  ///   - limit: The most items in flight at once; zero starts none until it is changed. A negative
+  ///     number is a programming error and traps.
+  ///   - options: What it does besides keeping its limit.
+  ///   - clock: What measures timeouts, rates and ages.
+  public convenience init(
+    limit: Int, options: TaskQueueOptions = TaskQueueOptions(),
+    clock: some Clock<Duration> = ContinuousClock()
+  ) {
+    self.init(limit: limit, options: options, alarm: .shared(for: clock), executor: nil)
+  }
+
+  /// Creates a queue whose items run on an executor of choice, on which a test can take every step.
+  package init(
+    limit: Int, options: TaskQueueOptions = TaskQueueOptions(), alarm: Alarm,
+    executor: (any TaskExecutor)?
+  ) {
+    storage = TaskQueueStorage(limit: limit, options: options, alarm: alarm, executor: executor)
+  }
+
+  // MARK: Adding
+
+  /// Adds an item.
+  ///
+  /// It starts at once if there is room. If it cannot be taken in, since the backlog is full or the
+  /// queue is finished, its handle fails with a ``TaskQueueError``.
+  ///
+  /// - Parameters:
+  ///   - name: What to call it in errors, events and snapshots.
+  ///   - priority: Where it stands in the order, and the priority of its task; the caller's by default.
+  ///   - key: Whose limit it also falls under, if the queue has a limit for each key.
+  ///   - isBarrier: Whether it runs alone: after all items added before it and before all after.
+  ///   - timeout: How long it may be in flight. Then it is cancelled, and when it has ended it fails
+  ///     with ``TaskQueueError/Code/timedOut``.
+  ///   - waitTimeout: How long it may wait. Then it fails with
+  ///     ``TaskQueueError/Code/waitedTooLong``.
+  ///   - operation: What to do.
+  /// - Returns: The item's handle. Dropping it does not cancel the item.
+  /// - Complexity: O(log *n*), where *n* wait, and a task.
+  @discardableResult
+  public func add(
+    name: String? = nil, priority: TaskPriority? = nil, key: (any Hashable & Sendable)? = nil,
+    isBarrier: Bool = false, timeout: Duration? = nil, waitTimeout: Duration? = nil,
+    operation: @escaping @Sendable () async throws -> Success
+  ) -> Handle {
+    let item = Item(name: name, priority: priority, storage: storage, operation: operation)
+    let options = item.options(
+      key: key, isBarrier: isBarrier, timeout: timeout, waitTimeout: waitTimeout)
+    let job = item.job
+    storage.tell(.added, job)
+    return Handle(item: item, id: storage.note { state, now in state.add(job, options, at: now) })
+  }
+
+  /// Adds an item as soon as there is room in the backlog.
+  ///
+  /// Those who wait for room are served in the order in which they came.
+  ///
+  /// - Parameters:
+  ///   - name: What to call it in errors, events and snapshots.
+  ///   - priority: Where it stands in the order, and the priority of its task; the caller's by default.
+  ///   - key: Whose limit it also falls under, if the queue has a limit for each key.
+  ///   - isBarrier: Whether it runs alone.
+  ///   - timeout: How long it may be in flight.
+  ///   - waitTimeout: How long it may wait, for room and in the backlog together.
+  ///   - operation: What to do; see ``add(name:priority:key:isBarrier:timeout:waitTimeout:operation:)``.
+  /// - Returns: The item's handle, when the item is taken in.
+  /// - Throws: `CancellationError` if the caller is cancelled before there is room, and a
+  ///   ``TaskQueueError`` if the queue is finished or the item's timeout for waiting is over. The
+  ///   item is then never started.
+  /// - Complexity: O(log *n*), where *n* wait, and a task.
+  @discardableResult
+  public func addWhenRoom(
+    name: String? = nil, priority: TaskPriority? = nil, key: (any Hashable & Sendable)? = nil,
+    isBarrier: Bool = false, timeout: Duration? = nil, waitTimeout: Duration? = nil,
+    operation: @escaping @Sendable () async throws -> Success
+  ) async throws -> Handle {
+    if Task.isCancelled { throw CancellationError() }
+    let item = Item(name: name, priority: priority, storage: storage, operation: operation)
+    let options = item.options(
+      key: key, isBarrier: isBarrier, timeout: timeout, waitTimeout: waitTimeout)
+    let job = item.job
+    storage.tell(.added, job)
+    let (id, ticket) = storage.note { state, now in state.offer(job, options, at: now) }
+    do {
+      try await storage.wait(for: ticket) { [storage] in
+        storage.note { state, _ in state.withdraw(id) }
+      }
+    } catch {
+      // The item knows better why it was not taken in.
+      _ = try await item.result.wait()?.get()
+      throw error
+    }
+    return Handle(item: item, id: id)
+  }
+
+  // MARK: Changes while it runs
+
+  /// Changes the limit.
+  ///
+  /// Lowering it interrupts nothing: nothing starts until enough have ended. Raising it starts
+  /// items at once.
+  ///
+  /// - Parameter limit: The most items in flight at once, or zero to start none. A negative number
+  ///   traps.
+  public func setLimit(_ limit: Int) {
+    precondition(limit >= 0, "a limit cannot be negative, but is \(limit)")
+    storage.note { state, _ in state.setLimit(limit) }
+  }
+
+  /// Changes the limit for each key.
+  ///
+  /// - Parameter limit: The most items in flight at once that have the same key. A negative number
+  ///   traps.
+  public func setLimitPerKey(_ limit: Int) {
+    precondition(limit >= 0, "a limit for each key cannot be negative, but is \(limit)")
+    storage.note { state, _ in state.setLimitPerKey(limit) }
+  }
+
+  /// Changes how often an item starts at most; what was started counts by the new rate.
+  public func setRate(_ rate: RateLimit?) {
+    storage.note { state, now in state.setRate(rate, at: now) }
+  }
+
+  /// Starts nothing more until ``resume()``; what is in flight goes on.
+  public func pause() {
+    storage.note { state, _ in state.pause() }
+  }
+
+  /// Starts items again.
+  public func resume() {
+    storage.note { state, _ in state.resume() }
+  }
+
+  /// Cancels all items, whether they wait or are in flight; more can be added.
+  ///
+  /// - Complexity: O(*n* log *n*) for *n* items.
+  public func cancelAll() {
+    storage.note { state, _ in state.cancelAll() }
+  }
+
+  /// Takes in nothing more.
+  ///
+  /// What is in flight goes on, what waits for room in the backlog is refused, and what waits in it
+  /// still runs or is dropped. ``drain()`` waits for the end.
+  ///
+  /// - Parameter droppingWaiting: Whether items that wait fail with
+  ///   ``TaskQueueError/Code/dropped`` instead of running.
+  public func finish(droppingWaiting: Bool = false) {
+    storage.note { state, _ in state.finish(droppingWaiting: droppingWaiting) }
+  }
+
+  // MARK: Waiting
+
+  /// Waits until nothing waits and nothing is in flight.
+  ///
+  /// Returns at once if that is so, as in a queue that never had an item.
+  ///
+  /// - Throws: `CancellationError` if the caller is cancelled first, or already was.
+  public func drain() async throws(CancellationError) {
+    try await storage.wait(for: .idle)
+  }
+
+  /// Waits until fewer than so many items wait, for a producer that wants backpressure.
+  ///
+  /// - Throws: `CancellationError` if the caller is cancelled first, or already was.
+  public func waitForCapacity(below backlog: Int) async throws(CancellationError) {
+    precondition(backlog > 0, "no backlog is below \(backlog); the least to wait for is 1")
+    try await storage.wait(for: .backlog(below: backlog))
+  }
+
+  /// Waits until nothing is in flight, whatever waits; useful while the queue is paused.
+  ///
+  /// - Throws: `CancellationError` if the caller is cancelled first, or already was.
+  public func waitUntilNothingInFlight() async throws(CancellationError) {
+    try await storage.wait(for: .nothingInFlight)
+  }
+
+  /// Waits until the queue is finished and all its items are over, as the task that owns it.
+  ///
+  /// If that task is cancelled, the queue takes in nothing more, all its items are cancelled, and the
+  /// call returns when they have ended.
+  public func run() async {
+    await withTaskCancellationHandler {
+      await storage.waitRegardless(for: .over)
+    } onCancel: {
+      storage.stop()
+    }
+  }
+
+  // MARK: Looking
+
+  /// What is true now, all of one moment.
+  public var status: TaskQueueStatus {
+    storage.read { state, now in state.status(at: now) }
+  }
+
+  /// All items that are not over, in the order in which they were added, all of one moment.
+  ///
+  /// - Complexity: O(*n* log *n*) for *n* items.
+  public var items: [TaskQueueItemStatus] {
+    storage.read { state, now in state.snapshot(at: now) }
+  }
+
+  /// The status whenever it has changed, until the queue is finished and all its items are over.
+  ///
+  /// A reader gets the newest status; what it was too slow for is left out, and nothing is kept for
+  /// it. Cancelling the reader ends the sequence.
+  public var statusUpdates: TaskQueueStatusUpdates {
+    TaskQueueStatusUpdates(storage: storage)
+  }
+}

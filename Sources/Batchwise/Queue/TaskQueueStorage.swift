@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+
+/// What a task queue, its handles and its items share: a lock around the state, and the alarm.
+///
+/// It notes an event under the lock and does what follows from it when the lock is gone.
+final class TaskQueueStorage: Sendable {
+  typealias Waiter = CheckedContinuation<Bool, Never>
+  typealias State = TaskQueueState<TaskQueueJob, Waiter>
+
+  private let state: Mutex<State>
+  private let alarm: Alarm
+  /// The one deadline that is set at the alarm, if any.
+  private let wakeUp = Mutex<Alarm.ID?>(nil)
+  private let onEvent: (@Sendable (TaskQueueEvent) -> Void)?
+
+  /// Where the items run.
+  let executor: any TaskExecutor
+
+  init(limit: Int, options: TaskQueueOptions, alarm: Alarm, executor: (any TaskExecutor)?) {
+    precondition(limit >= 0, "a limit cannot be negative, but is \(limit)")
+    state = Mutex(State(limit: limit, options: options))
+    onEvent = options.onEvent
+    self.alarm = alarm
+    self.executor = executor ?? globalConcurrentExecutor
+  }
+
+  /// Notes an event, and does what follows from it.
+  @discardableResult
+  func note<Result: Sendable>(_ event: @Sendable (inout State, Duration) -> Result) -> Result {
+    let now = alarm.now
+    let (result, effects) = state.withLock { state in
+      (event(&state, now), state.settle(at: now))
+    }
+    perform(effects)
+    return result
+  }
+
+  /// Takes in nothing more, and cancels all items.
+  func stop() {
+    note { state, _ in
+      state.finish(droppingWaiting: false)
+      state.cancelAll()
+    }
+  }
+
+  /// Looks at the state.
+  func read<Result: Sendable>(_ look: @Sendable (inout State, Duration) -> Result) -> Result {
+    let now = alarm.now
+    return state.withLock { look(&$0, now) }
+  }
+
+  /// Tells the observer what happened to an item.
+  func tell(_ kind: TaskQueueEvent.Kind, _ job: TaskQueueJob) {
+    onEvent?(TaskQueueEvent(kind: kind, name: job.name))
+  }
+
+  /// Waits until a condition holds.
+  ///
+  /// - Throws: `CancellationError` if the task is cancelled first.
+  func wait(for condition: TaskQueueCondition) async throws(CancellationError) {
+    if Task.isCancelled { throw CancellationError() }
+    let ticket = state.withLock { $0.wait(for: condition) }
+    try await wait(for: ticket) { [self] in
+      state.withLock { $0.cancelWait(ticket) }?.resume(returning: false)
+    }
+  }
+
+  /// Waits until a ticket is decided.
+  ///
+  /// - Throws: `CancellationError` if it will not be reached, which `onCancel` must bring about.
+  func wait(
+    for ticket: State.TicketID, onCancel: @Sendable () -> Void
+  ) async throws(CancellationError) {
+    let isReached = await withTaskCancellationHandler {
+      await suspend(ticket)
+    } onCancel: {
+      onCancel()
+    }
+    if !isReached { throw CancellationError() }
+  }
+
+  /// Waits until a condition holds, deaf to cancellation.
+  func waitRegardless(for condition: TaskQueueCondition) async {
+    _ = await suspend(state.withLock { $0.wait(for: condition) })
+  }
+
+  private func suspend(_ ticket: State.TicketID) async -> Bool {
+    await withCheckedContinuation { continuation in
+      if let turn = state.withLock({ $0.suspend(ticket, continuation) }) {
+        continuation.resume(returning: turn)
+      }
+    }
+  }
+
+  private func perform(_ effects: State.Effects) {
+    for (job, id) in effects.starts { job.open(.starts(id)) }
+    for (job, reason) in effects.refusals { job.open(.refused(reason)) }
+    for job in effects.cancellations { job.cancel() }
+    for (waiter, isReached) in effects.woken { waiter.resume(returning: isReached) }
+    if let wakeUp = effects.wakeUp {
+      setWakeUp(
+        alarm.set(at: wakeUp) { [weak self] in self?.note { state, now in state.wake(at: now) } })
+    } else if effects.isOver {
+      setWakeUp(nil)
+    }
+  }
+
+  private func setWakeUp(_ id: Alarm.ID?) {
+    let old = wakeUp.withLock { old in
+      defer { old = id }
+      return old
+    }
+    if let old { alarm.cancel(old) }
+  }
+}

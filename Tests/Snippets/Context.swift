@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+
+// What the snippets in README and in the documentation speak of. `scripts/check snippets` compiles
+// every one of them together with this file.
+
+struct Page: Sendable {}
+
+struct BadLine: Error {
+  var text: String
+}
+
+struct File: Sendable {
+  var blocks: [Data] = []
+}
+
+struct Connection: Sendable {}
+
+let urls: [URL] = []
+let mirrors: [URL] = []
+let lines: [String] = []
+let files: [File] = []
+let questions = AsyncStream<String> { $0.finish() }
+let connections = AsyncStream<Connection> { $0.finish() }
+
+func load(_ url: URL) async throws -> Page { Page() }
+func picture(at url: URL) async throws -> Data? { nil }
+func answer(_ question: String) async -> String { "42" }
+func isPrime(_ number: Int) -> Bool { number == 2 }
+func upload(_ file: File) async throws {}
+func serve(_ connection: Connection) async {}
+func compress(_ block: Data) async {}
+func show(_ page: Page) {}
