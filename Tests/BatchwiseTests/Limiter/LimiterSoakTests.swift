@@ -78,27 +78,4 @@ struct LimiterSoakTests {
     }
     _ = await task.result
   }
-
-  #if os(Linux)
-    @Test("give the memory back that 200,000 who were cancelled had needed")
-    func memory() async throws {
-      let limiter = ConcurrencyLimiter(limit: 1)
-      let permit = try await limiter.acquire()
-      func round() async {
-        await withDiscardingTaskGroup { group in
-          for _ in 0..<200_000 { group.addTask { try? await limiter.acquire().release() } }
-          await limiter.waitUntilWaiting(200_000)
-          group.cancelAll()
-        }
-      }
-      // The first round pays for what the runtime keeps.
-      await round()
-      let before = residentMemory()
-      await round()
-      #expect(residentMemory() - before < 32 << 20)
-      #expect(limiter.status.waiting == 0)
-      permit.release()
-      #expect(limiter.isQuiet)
-    }
-  #endif
 }
