@@ -8,6 +8,7 @@ let package = Package(
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
   products: [
     .library(name: "Batchwise", targets: ["Batchwise"]),
+    .library(name: "BatchwiseDispatch", targets: ["BatchwiseDispatch"]),
     .library(name: "BatchwiseTesting", targets: ["BatchwiseTesting"]),
     .library(name: "BatchwiseDownload", targets: ["BatchwiseDownload"]),
     .library(name: "CurlTransport", targets: ["CurlTransport"]),
@@ -16,6 +17,7 @@ let package = Package(
   targets: [
     // The libraries, from the core outwards. None imports a sibling of its own level.
     .target(name: "Batchwise"),
+    .target(name: "BatchwiseDispatch", dependencies: ["Batchwise"]),
     .target(name: "BatchwiseTesting"),
     .target(name: "BatchwiseDownload", dependencies: ["Batchwise", "CFileCalls"]),
     .target(name: "CurlTransport", dependencies: ["BatchwiseDownload", "CCurl"]),
@@ -45,6 +47,8 @@ let package = Package(
       name: "TestSupport", dependencies: ["BatchwiseDownload", "BatchwiseTesting"],
       path: "Tests/TestSupport"),
     .testTarget(name: "BatchwiseTests", dependencies: ["Batchwise", "BatchwiseTesting"]),
+    .testTarget(
+      name: "BatchwiseDispatchTests", dependencies: ["BatchwiseDispatch", "BatchwiseTesting"]),
     .testTarget(name: "BatchwiseTestingTests", dependencies: ["BatchwiseTesting"]),
     .testTarget(
       name: "BatchwiseDownloadTests",

@@ -17,7 +17,7 @@ package struct AdmissionState<Waiter> {
   typealias Lane = AdmissionLane<Waiter>
 
   /// What was granted, to be given back with `leave`.
-  package struct Grant {
+  package struct Grant: Sendable {
     /// The lane of its key, if it has one.
     fileprivate let lane: SlabID?
     /// How many permits it holds.
@@ -136,6 +136,20 @@ package struct AdmissionState<Waiter> {
     freeIfIdle(id.lane)
     if entry.request.isBarrier { joinEras(around: rank.era) }
     return entry.waiter
+  }
+
+  /// Takes out all who wait, those with the same key in their order.
+  package mutating func cancelAll() -> [Waiter] {
+    var waiters: [Waiter] = []
+    for lane in [nil] + laneOfKey.values.map(Optional.some) {
+      while let (_, _, entry) = update(lane, { $0.waiting.popFirst() }) {
+        waiters.append(entry.waiter)
+      }
+      refresh(lane)
+      freeIfIdle(lane)
+    }
+    waiting = 0
+    return waiters
   }
 
   /// Gives back what was granted.
