@@ -227,11 +227,8 @@ struct TaskQueueState<Job, Waiter> {
       }
     } while acceptOffers(at: now)
     checkConditions()
-    let wakeUp = [deadlines.first?.rank, admission.nextStart(at: now)].compactMap { $0 }.min()
-    if let wakeUp, armedFor.map({ wakeUp < $0 }) ?? true {
-      armedFor = wakeUp
-      effects.wakeUp = wakeUp
-    }
+    arm(deadlines.first?.rank)
+    arm(admission.nextStart(at: now))
     effects.isOver = isOver
     defer { effects = Effects() }
     return effects
@@ -283,6 +280,13 @@ struct TaskQueueState<Job, Waiter> {
   }
 
   // MARK: The parts
+
+  /// Asks to be woken at a moment, unless that is asked already for an earlier one.
+  private mutating func arm(_ moment: Duration?) {
+    guard let moment, armedFor.map({ moment < $0 }) ?? true else { return }
+    armedFor = moment
+    effects.wakeUp = moment
+  }
 
   /// Starts an item, or lets it wait; false if the backlog is full.
   private mutating func accept(_ id: ItemID, at now: Duration) -> Bool {
