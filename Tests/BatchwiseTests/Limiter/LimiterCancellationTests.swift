@@ -22,7 +22,7 @@ struct LimiterCancellationTests {
   }
 
   @Test(
-    "throws for whoever is already cancelled, room or not, and no body is entered", arguments: 0...1
+    "throws for who is already cancelled, room or not, and no body is entered", arguments: 0...1
   )
   func already(limit: Int) async {
     let limiter = ConcurrencyLimiter(limit: limit)
