@@ -54,10 +54,13 @@ struct AdmissionLane<Waiter> {
     max(1, min(request.weight, total, limit))
   }
 
+  /// How many permits the first in the lane takes.
+  func weightOfFirst(limit total: Int) -> Int {
+    waiting.readFirst { weight(of: $0.request, limit: total) } ?? 1
+  }
+
   /// The rank of the first, if the lane has room for it.
   func firstWithRoom(limit total: Int) -> AdmissionRank? {
-    guard let (_, rank, entry) = waiting.first, weight(of: entry.request, limit: total) <= room
-    else { return nil }
-    return rank
+    waiting.firstRank.flatMap { weightOfFirst(limit: total) <= room ? $0 : nil }
   }
 }

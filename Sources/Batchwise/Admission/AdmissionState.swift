@@ -163,7 +163,8 @@ package struct AdmissionState<Waiter> {
 
   /// Takes out the next waiter that may start; to be asked after every event until it is nil.
   package mutating func admit(at now: Duration = .zero) -> Admitted? {
-    guard let first, isItsTurn(first),
+    // Mostly nobody waits or there is no room; whose turn it is takes longer to find out.
+    guard waiting > 0, room > 0, let first, isItsTurn(first),
       let grant = take(first.weight, lane: first.lane, at: now),
       let (_, _, entry) = update(first.lane, { $0.waiting.popFirst() })
     else { return nil }
@@ -259,15 +260,12 @@ package struct AdmissionState<Waiter> {
 
   /// The first in order of those whose key has room.
   private var first: (lane: SlabID?, rank: AdmissionRank, weight: Int)? {
-    let commonFirst = common.waiting.first
-    if let (_, rank, id) = ready.first, let entry = lanes[id]?.waiting.first,
-      commonFirst.map({ rank < $0.rank }) ?? true
-    {
-      return (id, rank, lanes[id]?.weight(of: entry.value.request, limit: limit) ?? 1)
+    let commonRank = common.waiting.firstRank
+    if let (_, rank, id) = ready.first, commonRank.map({ rank < $0 }) ?? true {
+      let limit = limit
+      return (id, rank, lanes.read(id) { $0.weightOfFirst(limit: limit) } ?? 1)
     }
-    return commonFirst.map {
-      (nil, $0.rank, common.weight(of: $0.value.request, limit: limit))
-    }
+    return commonRank.map { (nil, $0, common.weightOfFirst(limit: limit)) }
   }
 
   /// Whether nothing but the rate can keep the first from starting.
@@ -278,11 +276,11 @@ package struct AdmissionState<Waiter> {
   /// Whether all are over that a barrier keeps apart from those of this era.
   private func isEraReached(_ era: Int) -> Bool {
     if era == self.era.running { return true }
-    guard inFlight == 0, common.waiting.first.map({ $0.rank.era >= era }) ?? true else {
+    guard inFlight == 0, common.waiting.firstRank.map({ $0.era >= era }) ?? true else {
       return false
     }
     return !lanes.entries.contains { lane in
-      lane.value.waiting.first.map { $0.rank.era < era } ?? false
+      lane.value.waiting.firstRank.map { $0.era < era } ?? false
     }
   }
 

@@ -48,6 +48,14 @@ package struct IndexedHeap<Rank: Comparable, Value> {
     nodes.first.flatMap { entry(of: $0) }
   }
 
+  /// The rank of the first in order.
+  package var firstRank: Rank? { nodes.first?.rank }
+
+  /// Looks at the first value without copying it; nil if there is none.
+  package func readFirst<Result>(_ look: (Value) -> Result) -> Result? {
+    nodes.first.flatMap { node in places.read(node.id) { look($0.value) } }
+  }
+
   /// All entries, in no order.
   package var entries: some Sequence<Entry> {
     nodes.lazy.compactMap { entry(of: $0) }
@@ -73,9 +81,8 @@ package struct IndexedHeap<Rank: Comparable, Value> {
 
   /// Takes the first value out.
   package mutating func popFirst() -> Entry? {
-    guard let first else { return nil }
-    _ = remove(first.id)
-    return first
+    guard let node = nodes.first, let value = remove(node.id) else { return nil }
+    return (node.id, node.rank, value)
   }
 
   /// Takes a value out, wherever it stands; nil if it is no longer there.

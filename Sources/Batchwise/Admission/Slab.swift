@@ -60,6 +60,14 @@ package struct Slab<Value> {
     contains(id) ? values[id.index] : nil
   }
 
+  /// Looks at a value in its place; nil if it is no longer there.
+  package func read<Result>(_ id: ID, _ look: (Value) -> Result) -> Result? {
+    guard contains(id) else { return nil }
+    // In its place, as in `update`.
+    // swift-format-ignore: NeverForceUnwrap
+    return look(values[id.index]!)
+  }
+
   /// Changes a value in its place; it must still be there.
   package mutating func update<Result>(_ id: ID, _ change: (inout Value) -> Result) -> Result {
     precondition(contains(id), "a value was changed after it was taken out")
@@ -90,4 +98,7 @@ package struct SlabID: Hashable, Sendable {
   fileprivate let index: Int
   /// Counts the values put in, so it also tells which of two came first.
   package let number: Int
+
+  /// Finds nothing.
+  package static let none = SlabID(index: 0, number: 0)
 }

@@ -49,7 +49,11 @@ public final class ConcurrencyLimiter: Sendable {
   @inlinable public func withPermit<Success>(
     priority: TaskPriority? = nil, weight: Int = 1, _ body: () async throws -> Success
   ) async throws -> Success {
-    let hold = try await storage.acquire(priority: priority, weight: weight)
+    let hold =
+      switch try storage.enterOrWait(priority: priority, weight: weight) {
+      case .granted(let hold): hold
+      case .waits(let ticket, let priority): try await storage.wait(ticket, since: priority)
+      }
     defer { storage.release(hold) }
     return try await HeldPermit.current.withValue(storage.mark(hold), operation: body)
   }
@@ -77,7 +81,7 @@ public final class ConcurrencyLimiter: Sendable {
   /// - Returns: The permit, to be released or dropped, or nil.
   /// - Complexity: O(1).
   public func tryAcquire(weight: Int = 1) -> Permit? {
-    guard let hold = storage.tryAcquire(key: nil, weight: weight) else { return nil }
+    guard let hold = storage.tryAcquire(weight: weight) else { return nil }
     return Permit(hold, of: storage)
   }
 

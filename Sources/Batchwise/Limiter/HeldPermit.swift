@@ -15,35 +15,43 @@ struct HeldPermit: Sendable {
     init(_ permit: HeldPermit) { self.permit = permit }
   }
 
-  /// Without the macro, whose projection could not be inlined into clients.
-  @usableFromInline static let current = TaskLocal<HeldPermit?>(wrappedValue: nil)
+  /// Without the macro, whose projection could not be inlined into clients, and without an optional,
+  /// which the runtime is slow to copy.
+  @usableFromInline static let current = TaskLocal(
+    wrappedValue: HeldPermit(limiter: 0, hold: .none, outer: nil))
 
   private static let lastLimiter = Atomic<Int>(0)
 
-  /// A number for a limiter, never used twice as the address of one is.
+  /// A number for a limiter, never used twice as the address of one is, and never zero.
   static func newLimiter() -> Int {
     lastLimiter.wrappingAdd(1, ordering: .relaxed).newValue
   }
 
+  /// The number of the limiter; zero if nothing is held.
   private let limiter: Int
   private let hold: SlabID
   private let outer: Outer?
 
+  private init(limiter: Int, hold: SlabID, outer: Outer?) {
+    self.limiter = limiter
+    self.hold = hold
+    self.outer = outer
+  }
+
   /// The mark for a hold, inside those there are already.
   init(_ hold: SlabID, of limiter: Int) {
-    self.hold = hold
-    self.limiter = limiter
-    outer = HeldPermit.current.get().map(Outer.init)
+    let current = HeldPermit.current.get()
+    self.init(limiter: limiter, hold: hold, outer: current.limiter == 0 ? nil : Outer(current))
   }
 
   /// The holds of a limiter that the current task is inside of, the innermost first.
   static func holds(of limiter: Int) -> [SlabID] {
-    var holds: [SlabID] = []
     var permit = current.get()
-    while let held = permit {
-      if held.limiter == limiter { holds.append(held.hold) }
-      permit = held.outer?.permit
+    var holds: [SlabID] = []
+    while true {
+      if permit.limiter == limiter { holds.append(permit.hold) }
+      guard let outer = permit.outer else { return holds }
+      permit = outer.permit
     }
-    return holds
   }
 }

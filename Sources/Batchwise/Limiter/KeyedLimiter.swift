@@ -57,7 +57,11 @@ public final class KeyedLimiter<Key: Hashable & Sendable>: Sendable {
     for key: Key, priority: TaskPriority? = nil, weight: Int = 1,
     _ body: () async throws -> Success
   ) async throws -> Success {
-    let hold = try await acquireHold(for: key, priority: priority, weight: weight)
+    let hold =
+      switch try enterOrWait(for: key, priority: priority, weight: weight) {
+      case .granted(let hold): hold
+      case .waits(let ticket, let priority): try await storage.wait(ticket, since: priority)
+      }
     defer { storage.release(hold) }
     return try await HeldPermit.current.withValue(storage.mark(hold), operation: body)
   }
@@ -79,7 +83,9 @@ public final class KeyedLimiter<Key: Hashable & Sendable>: Sendable {
   public func acquire(
     for key: Key, priority: TaskPriority? = nil, weight: Int = 1
   ) async throws -> Permit {
-    Permit(try await acquireHold(for: key, priority: priority, weight: weight), of: storage)
+    let key = AdmissionKey(key)
+    return Permit(
+      try await storage.acquire(key: key, priority: priority, weight: weight), of: storage)
   }
 
   /// Takes a permit for a key if there is one; nil if not, or if somebody waits whom this would
@@ -95,10 +101,10 @@ public final class KeyedLimiter<Key: Hashable & Sendable>: Sendable {
     return Permit(hold, of: storage)
   }
 
-  @usableFromInline func acquireHold(
+  @usableFromInline func enterOrWait(
     for key: Key, priority: TaskPriority?, weight: Int
-  ) async throws -> SlabID {
-    try await storage.acquire(key: AdmissionKey(key), priority: priority, weight: weight)
+  ) throws -> LimiterStorage.Answer {
+    try storage.enterOrWait(key: AdmissionKey(key), priority: priority, weight: weight)
   }
 
   // MARK: Limits

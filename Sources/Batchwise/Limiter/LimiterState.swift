@@ -6,6 +6,28 @@ enum LimiterTurn: Equatable {
   case cancelled
 }
 
+/// What becomes of a request.
+enum LimiterAnswer {
+  /// It has its permit.
+  case granted(SlabID)
+  /// It has a place in the order, and is to be parked there.
+  case waits(SlabID)
+  /// It was asked from inside a hold, and may not share its permit.
+  case isNested
+}
+
+/// A permit that is out.
+private struct LimiterHold {
+  let grant: AdmissionState<SlabID>.Grant
+  /// The rule that admitted it, and the hold which that belongs to, if any.
+  let rule: SlabID?
+  let outer: SlabID?
+  /// The rule for those inside it, once somebody asked.
+  var inner: SlabID?
+  /// Whether its owner has let go, and only those inside still use it.
+  var isLeft = false
+}
+
 /// Who holds the permits of a limiter and who waits for one: a pure value whose events return who
 /// is to be woken.
 ///
@@ -21,28 +43,6 @@ struct LimiterState<Waiter> {
 
   /// Somebody to be woken, and what to tell it.
   typealias Woken = (waiter: Waiter, turn: LimiterTurn)
-
-  /// What becomes of a request.
-  enum Answer {
-    /// It has its permit.
-    case granted(HoldID)
-    /// It has a place in the order, and is to be parked there.
-    case waits(TicketID)
-    /// It was asked from inside a hold, and may not share its permit.
-    case isNested
-  }
-
-  /// A permit that is out.
-  struct Hold {
-    fileprivate let grant: Admission.Grant
-    /// The rule that admitted it, and the hold which that belongs to, if any.
-    fileprivate let rule: RuleID
-    fileprivate let outer: HoldID?
-    /// The rule for those inside it, once somebody asked.
-    fileprivate var inner: RuleID = nil
-    /// Whether its owner has let go, and only those inside still use it.
-    fileprivate var isLeft = false
-  }
 
   /// A request that waits.
   struct Ticket {
@@ -66,7 +66,7 @@ struct LimiterState<Waiter> {
 
   private var mainRule: Admission
   private var innerRules = Slab<Admission>()
-  private var holds = Slab<Hold>()
+  private var holds = Slab<LimiterHold>()
   private var tickets = Slab<Ticket>()
   private let nesting: PermitNesting
 
@@ -78,10 +78,12 @@ struct LimiterState<Waiter> {
   // MARK: Events
 
   /// Grants a permit at once if that overtakes nobody.
-  mutating func enter(_ request: AdmissionRequest, inside holders: [HoldID]) -> Answer? {
+  ///
+  /// The holds that whoever asks is inside of are asked for only if there are any at all.
+  mutating func enter(_ request: AdmissionRequest, inside holders: () -> [HoldID]) -> LimiterAnswer?
+  {
     guard let (rule, outer) = rule(for: request, inside: holders) else { return .isNested }
-    guard let grant = update(rule, { $0.enter(request) }) else { return nil }
-    return .granted(holds.insert(Hold(grant: grant, rule: rule, outer: outer)))
+    return enter(request, by: rule, outer: outer)
   }
 
   /// Notes that somebody has come who will ask for a permit, once or several times.
@@ -92,11 +94,11 @@ struct LimiterState<Waiter> {
   /// Who comes back with its `arrival` stands before all who came after it first did. Those inside
   /// a hold are counted apart, and stand behind each other there.
   mutating func enterOrWait(
-    _ request: AdmissionRequest, inside holders: [HoldID], arrival: AdmissionArrival? = nil,
+    _ request: AdmissionRequest, inside holders: () -> [HoldID], arrival: AdmissionArrival? = nil,
     priority: () -> TaskPriority
-  ) -> (answer: Answer, woken: [Woken]) {
-    if let answer = enter(request, inside: holders) { return (answer, []) }
+  ) -> (answer: LimiterAnswer, woken: [Woken]) {
     guard let (rule, outer) = rule(for: request, inside: holders) else { return (.isNested, []) }
+    if let answer = enter(request, by: rule, outer: outer) { return (answer, []) }
     var request = request
     request.priority = Int(priority().rawValue)
     let ticket = tickets.insert(Ticket(rule: rule, outer: outer, priority: request.priority))
@@ -104,13 +106,15 @@ struct LimiterState<Waiter> {
       $0.wait(ticket, for: request, arrival: outer == nil ? arrival : nil)
     }
     tickets.update(ticket) { $0.place = place }
-    return (.waits(ticket), admit(by: rule))
+    var woken: [Woken] = []
+    admit(by: rule, into: &woken)
+    return (.waits(ticket), woken)
   }
 
   /// Suspends the one who waits, unless it is decided already how its waiting ends.
   mutating func suspend(_ id: TicketID, _ waiter: Waiter) -> LimiterTurn? {
-    guard let ticket = tickets[id] else { return .cancelled }
-    if case .decided(let turn) = ticket.phase {
+    guard let phase = tickets.read(id, { $0.phase }) else { return .cancelled }
+    if case .decided(let turn) = phase {
       _ = tickets.remove(id)
       return turn
     }
@@ -123,7 +127,10 @@ struct LimiterState<Waiter> {
     guard let ticket = tickets[id], let place = ticket.place,
       update(ticket.rule, { $0.cancel(place) }) != nil
     else { return [] }
-    return decide(id, .cancelled) + admit(by: ticket.rule)
+    var woken: [Woken] = []
+    decide(id, .cancelled, into: &woken)
+    admit(by: ticket.rule, into: &woken)
+    return woken
   }
 
   /// Moves the one who waits forward, if the priority is higher than what it has.
@@ -133,27 +140,39 @@ struct LimiterState<Waiter> {
     }
     tickets.update(id) { $0.priority = priority }
     update(ticket.rule) { $0.setPriority(priority, of: place) }
-    return admit(by: ticket.rule)
+    var woken: [Woken] = []
+    admit(by: ticket.rule, into: &woken)
+    return woken
   }
 
   /// Gives a permit back; while others share it, they keep it.
   mutating func leave(_ id: HoldID) -> [Woken] {
-    if let inner = holds[id]?.inner, (innerRules[inner]?.inFlight ?? 0) > 0 {
-      holds.update(id) { $0.isLeft = true }
-      return []
+    var woken: [Woken] = []
+    leave(id, into: &woken)
+    return woken
+  }
+
+  private mutating func leave(_ id: HoldID, into woken: inout [Woken]) {
+    guard let hold = holds[id] else { return }
+    if let inner = hold.inner {
+      guard innerRules.update(inner, { $0.inFlight == 0 }) else {
+        holds.update(id) { $0.isLeft = true }
+        return
+      }
+      _ = innerRules.remove(inner)
     }
-    guard let hold = holds.remove(id) else { return [] }
-    if let inner = hold.inner { _ = innerRules.remove(inner) }
+    _ = holds.remove(id)
     update(hold.rule) { $0.leave(hold.grant) }
-    let woken = admit(by: hold.rule)
-    guard let outer = hold.outer, holds[outer]?.isLeft == true else { return woken }
-    return woken + leave(outer)
+    admit(by: hold.rule, into: &woken)
+    if let outer = hold.outer, holds[outer]?.isLeft == true { leave(outer, into: &woken) }
   }
 
   /// Changes the rule, and lets those start who now may.
   mutating func changeRule(_ change: (inout Admission) -> Void) -> [Woken] {
     change(&mainRule)
-    return admit(by: nil)
+    var woken: [Woken] = []
+    admit(by: nil, into: &woken)
+    return woken
   }
 
   /// The limiter's own rule, for an observer.
@@ -169,13 +188,19 @@ struct LimiterState<Waiter> {
 
   // MARK: The parts
 
+  private mutating func enter(
+    _ request: AdmissionRequest, by rule: RuleID, outer: HoldID?
+  ) -> LimiterAnswer? {
+    guard let grant = update(rule, { $0.enter(request) }) else { return nil }
+    return .granted(holds.insert(LimiterHold(grant: grant, rule: rule, outer: outer)))
+  }
+
   /// The rule a request falls under; nil if it is nested and may not be.
   private mutating func rule(
-    for request: AdmissionRequest, inside holders: [HoldID]
+    for request: AdmissionRequest, inside holders: () -> [HoldID]
   ) -> (RuleID, HoldID?)? {
-    guard let holder = holders.first(where: isHeld), let hold = holds[holder] else {
-      return (nil, nil)
-    }
+    guard holds.count > 0, let holder = holders().first(where: isHeld), let hold = holds[holder]
+    else { return (nil, nil) }
     guard nesting == .shares, isHold(hold, of: request.key) else { return nil }
     if let inner = hold.inner { return (inner, holder) }
     let inner = innerRules.insert(Admission(limit: hold.grant.weight))
@@ -184,7 +209,7 @@ struct LimiterState<Waiter> {
   }
 
   /// Whether a hold falls under the limit of a key, itself or the one that it is inside of.
-  private func isHold(_ hold: Hold, of key: AdmissionKey?) -> Bool {
+  private func isHold(_ hold: LimiterHold, of key: AdmissionKey?) -> Bool {
     guard let outer = hold.outer.flatMap({ holds[$0] }) else {
       return mainRule.isGrant(hold.grant, of: key)
     }
@@ -198,25 +223,23 @@ struct LimiterState<Waiter> {
     return change(&mainRule)
   }
 
-  private mutating func admit(by rule: RuleID) -> [Woken] {
-    var woken: [Woken] = []
+  private mutating func admit(by rule: RuleID, into woken: inout [Woken]) {
     while let (id, grant, _) = update(rule, { $0.admit() }) {
-      guard let ticket = tickets[id] else { continue }
-      let hold = Hold(grant: grant, rule: rule, outer: ticket.outer)
-      woken += decide(id, .granted(holds.insert(hold)))
+      let outer = tickets.read(id) { $0.outer } ?? nil
+      let hold = holds.insert(LimiterHold(grant: grant, rule: rule, outer: outer))
+      decide(id, .granted(hold), into: &woken)
     }
-    return woken
   }
 
-  private mutating func decide(_ id: TicketID, _ turn: LimiterTurn) -> [Woken] {
-    if case .suspended(let waiter)? = tickets[id]?.phase {
+  private mutating func decide(_ id: TicketID, _ turn: LimiterTurn, into woken: inout [Woken]) {
+    if case .suspended(let waiter)? = tickets.read(id, { $0.phase }) {
       _ = tickets.remove(id)
-      return [(waiter, turn)]
+      woken.append((waiter, turn))
+    } else {
+      tickets.update(id) { ticket in
+        ticket.place = nil
+        ticket.phase = .decided(turn)
+      }
     }
-    tickets.update(id) { ticket in
-      ticket.place = nil
-      ticket.phase = .decided(turn)
-    }
-    return []
   }
 }

@@ -19,34 +19,75 @@ final class LimiterStorage: Sendable {
       State(State.Admission(limit: limit, keyLimit: keyLimit), nesting: nesting))
   }
 
-  /// Takes a permit, waiting for it if need be.
+  /// What becomes of a request that may wait.
   @usableFromInline
-  func acquire(priority: TaskPriority?, weight: Int) async throws -> SlabID {
-    try await acquire(key: nil, priority: priority, weight: weight)
+  enum Answer {
+    case granted(SlabID)
+    /// It has a place in the order; its task had this priority then.
+    case waits(SlabID, since: TaskPriority)
   }
 
-  /// Takes a permit under the limit of a key, waiting for it if need be; who comes back does so
-  /// with its arrival.
-  func acquire(
+  /// Takes a permit at once, or a place in the order, which is to be awaited with `wait`.
+  ///
+  /// Most calls need not wait, and are cheaper when they are not asynchronous.
+  @usableFromInline
+  func enterOrWait(priority: TaskPriority?, weight: Int) throws -> Answer {
+    try enterOrWait(key: nil, priority: priority, weight: weight)
+  }
+
+  /// Takes a permit at once, or a place in the order; who comes back does so with its arrival.
+  func enterOrWait(
     key: AdmissionKey?, priority: TaskPriority?, weight: Int, arrival: AdmissionArrival? = nil
-  ) async throws -> SlabID {
+  ) throws -> Answer {
     if Task.isCancelled { throw CancellationError() }
-    let holders = HeldPermit.holds(of: number)
     let request = request(key: key, weight: weight)
-    // Asked for only by those who wait.
-    var ownPriority: TaskPriority?
+    var ownPriority = TaskPriority.medium
     let (answer, woken) = state.withLock { state in
-      state.enterOrWait(request, inside: holders, arrival: arrival) {
-        let own = Task.currentPriority
-        ownPriority = own
-        return priority ?? own
+      state.enterOrWait(request, inside: { HeldPermit.holds(of: number) }, arrival: arrival) {
+        ownPriority = Task.currentPriority
+        return priority ?? ownPriority
       }
     }
     wake(woken)
     switch answer {
-    case .granted(let hold): return hold
+    case .granted(let hold): return .granted(hold)
+    case .waits(let ticket): return .waits(ticket, since: ownPriority)
     case .isNested: throw NestedPermitError()
-    case .waits(let ticket): return try await wait(ticket, since: ownPriority)
+    }
+  }
+
+  /// Waits for the turn of a place in the order.
+  @usableFromInline
+  func wait(_ ticket: SlabID, since priority: TaskPriority) async throws -> SlabID {
+    let turn = await withTaskCancellationHandler {
+      await withEscalationHandler(since: priority) {
+        await withCheckedContinuation { continuation in
+          let turn = state.withLock { $0.suspend(ticket, continuation) }
+          if let turn { continuation.resume(returning: turn) }
+        }
+      } onEscalation: { [self] priority in
+        wake(state.withLock { $0.raise(ticket, to: Int(priority.rawValue)) })
+      }
+    } onCancel: {
+      wake(state.withLock { $0.cancel(ticket) })
+    }
+    guard case .granted(let hold) = turn else { throw CancellationError() }
+    if Task.isCancelled {
+      // Cancelled after it was granted and before anything ran on it.
+      release(hold)
+      throw CancellationError()
+    }
+    return hold
+  }
+
+  /// Takes a permit, waiting for it if need be.
+  func acquire(
+    key: AdmissionKey? = nil, priority: TaskPriority?, weight: Int,
+    arrival: AdmissionArrival? = nil
+  ) async throws -> SlabID {
+    switch try enterOrWait(key: key, priority: priority, weight: weight, arrival: arrival) {
+    case .granted(let hold): hold
+    case .waits(let ticket, let priority): try await wait(ticket, since: priority)
     }
   }
 
@@ -54,12 +95,12 @@ final class LimiterStorage: Sendable {
   func newArrival() -> AdmissionArrival { state.withLock { $0.newArrival() } }
 
   /// Takes a permit if that is possible at once, overtaking nobody.
-  func tryAcquire(key: AdmissionKey?, weight: Int) -> SlabID? {
-    let holders = HeldPermit.holds(of: number)
+  func tryAcquire(key: AdmissionKey? = nil, weight: Int) -> SlabID? {
     let request = request(key: key, weight: weight)
-    guard case .granted(let hold)? = state.withLock({ $0.enter(request, inside: holders) }) else {
-      return nil
+    let answer = state.withLock { state in
+      state.enter(request, inside: { HeldPermit.holds(of: number) })
     }
+    guard case .granted(let hold)? = answer else { return nil }
     return hold
   }
 
@@ -91,31 +132,9 @@ final class LimiterStorage: Sendable {
     return AdmissionRequest(weight: weight, key: key)
   }
 
-  private func wait(
-    _ ticket: SlabID, since priority: TaskPriority?
-  ) async throws(CancellationError) -> SlabID {
-    let turn = await withTaskCancellationHandler {
-      await withEscalationHandler(since: priority) {
-        await withCheckedContinuation { continuation in
-          let turn = state.withLock { $0.suspend(ticket, continuation) }
-          if let turn { continuation.resume(returning: turn) }
-        }
-      } onEscalation: { [self] priority in
-        wake(state.withLock { $0.raise(ticket, to: Int(priority.rawValue)) })
-      }
-    } onCancel: {
-      wake(state.withLock { $0.cancel(ticket) })
-    }
-    guard case .granted(let hold) = turn else { throw CancellationError() }
-    if Task.isCancelled {
-      // Cancelled after it was granted and before anything ran on it.
-      release(hold)
-      throw CancellationError()
-    }
-    return hold
-  }
-
+  @inline(__always)
   private func wake(_ woken: [State.Woken]) {
+    if woken.isEmpty { return }
     for (continuation, turn) in woken { continuation.resume(returning: turn) }
   }
 }

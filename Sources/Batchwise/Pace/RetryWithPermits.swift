@@ -37,7 +37,7 @@ public func withRetry<Success>(
   return try await retry(policy, budget: budget, by: Alarm.shared(for: clock), generator) {
     attempt in
     let hold = try await storage.acquire(
-      key: nil, priority: priority, weight: weight, arrival: arrival)
+      priority: priority, weight: weight, arrival: arrival)
     defer { storage.release(hold) }
     return try await HeldPermit.current.withValue(storage.mark(hold)) {
       try await body(attempt())

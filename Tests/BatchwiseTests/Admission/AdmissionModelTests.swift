@@ -28,13 +28,14 @@ struct AdmissionModelTests {
     }
   }
 
-  /// Twelve events in every order, four deep, each history played out to its end.
+  /// Thirteen events in every order, four deep, each history played out to its end.
   @Test("It does what two scanned arrays do in every small world", arguments: [1, 2])
   func exhaustive(limit: Int) {
     let events: [AdmissionPair.Event] = [
       .enter(weight: 1, key: 0), .enter(weight: 1, key: nil),
       .wait(priority: 0, weight: 1, key: nil), .wait(priority: 1, weight: 2, key: 0),
-      .wait(priority: 0, weight: 1, key: 1), .barrier(key: nil), .cancel(0), .leave(0), .leave(1),
+      .wait(priority: 0, weight: 1, key: 1), .barrier(key: nil), .enterBarrier, .cancel(0),
+      .leave(0), .leave(1),
       .setLimit(0), .setLimit(2), .comeBack(0),
     ]
     var histories = 0
@@ -52,7 +53,7 @@ struct AdmissionModelTests {
       return nil
     }
     #expect(walk(AdmissionPair(limit: limit, keyLimit: 1), []) == nil)
-    #expect(histories == (0...4).reduce(0) { sum, depth in sum + power(12, depth) })
+    #expect(histories == (0...4).reduce(0) { sum, depth in sum + power(13, depth) })
   }
 
   private func power(_ base: Int, _ exponent: Int) -> Int {

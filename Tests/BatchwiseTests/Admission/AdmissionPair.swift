@@ -10,6 +10,7 @@ struct AdmissionPair {
   /// What can happen.
   enum Event: Hashable {
     case enter(weight: Int, key: Int?)
+    case enterBarrier
     case wait(priority: Int, weight: Int, key: Int?)
     case barrier(key: Int?)
     /// Those that were in flight and ended come back with their old arrival.
@@ -65,11 +66,9 @@ struct AdmissionPair {
   private mutating func tell(_ event: Event) -> String? {
     switch event {
     case .enter(let weight, let key):
-      let item = NaiveAdmission.Item(id: newID(), weight: weight, key: key)
-      let grant = state.enter(request(of: item), at: now)
-      guard model.enter(item) == (grant != nil) else { return "entered: \(grant != nil)" }
-      grants[item.id] = grant
-      if grant != nil { return compareLimits(of: key) }
+      return enter(NaiveAdmission.Item(id: newID(), weight: weight, key: key))
+    case .enterBarrier:
+      return enter(NaiveAdmission.Item(id: newID(), isBarrier: true))
     case .wait(let priority, let weight, let key):
       wait(NaiveAdmission.Item(id: newID(), priority: priority, weight: weight, key: key))
     case .barrier(let key):
@@ -114,6 +113,13 @@ struct AdmissionPair {
       now += duration
     }
     return nil
+  }
+
+  private mutating func enter(_ item: NaiveAdmission.Item) -> String? {
+    let grant = state.enter(request(of: item), at: now)
+    guard model.enter(item) == (grant != nil) else { return "entered: \(grant != nil)" }
+    grants[item.id] = grant
+    return grant == nil ? nil : compareLimits(of: item.key)
   }
 
   private mutating func wait(_ item: NaiveAdmission.Item, arrival: AdmissionArrival? = nil) {
@@ -213,7 +219,7 @@ struct AdmissionPair {
     case 0...5 where crowd < 10:
       return .wait(priority: number(0...2), weight: weight(), key: key())
     case 6...9: return .enter(weight: weight(), key: key())
-    case 10 where crowd < 8: return .barrier(key: key())
+    case 10 where crowd < 8: return number(0...1) == 0 ? .enterBarrier : .barrier(key: key())
     case 11 where crowd < 10: return .comeBack(number(0...3))
     case 12...14: return .cancel(number(0...max(0, crowd - 1)))
     case 15...21: return .leave(number(0...max(0, model.inFlight.count - 1)))

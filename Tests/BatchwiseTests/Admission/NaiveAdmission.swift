@@ -109,7 +109,7 @@ struct NaiveAdmission {
     let isRoom =
       permits + weight(of: item) <= limit
       && item.key.map { permits(of: $0) + weight(of: item) <= limit(of: $0) } ?? true
-    guard !isPaused, !item.isBarrier, !isSomebodyFirst, !isHeldByBarrier(item), isRoom else {
+    guard !isPaused, !isSomebodyFirst, !isHeldByBarrier(item), isRoom else {
       return false
     }
     inFlight.append((item, weight(of: item)))

@@ -138,13 +138,13 @@ struct LimiterPair {
     let request = AdmissionRequest(weight: weight)
     let holders = chain.compactMap { holdIDs[$0] }
     let outer = chain.first { id in holds.contains { $0.id == id && !$0.isLeft } }
-    let answer: State.Answer?
+    let answer: LimiterAnswer?
     var woken: [State.Woken] = []
     if let priority {
       let raw = TaskPriority(rawValue: UInt8(priority))
-      (answer, woken) = state.enterOrWait(request, inside: holders) { raw }
+      (answer, woken) = state.enterOrWait(request, inside: { holders }) { raw }
     } else {
-      answer = state.enter(request, inside: holders)
+      answer = state.enter(request, inside: { holders })
     }
     if outer != nil, nesting == .fails {
       guard case .isNested? = answer else { return "nested: \(String(describing: answer))" }
