@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Synchronization
+public import Synchronization
 
 /// The search for a first success: an engine with the roles of success and failure exchanged.
 ///
@@ -57,8 +57,8 @@ final class FirstSuccess<Element: Sendable, Output: Sendable, Failure: Error>: S
 /// Keeps, of all failures it is told of, the one that stands first in the source.
 @usableFromInline
 final class EarliestFailure<Failure: Error>: Sendable {
-  private let offset = Atomic<Int>(.max)
-  private let kept = Mutex<(offset: Int, failure: Failure)?>(nil)
+  @usableFromInline let offset = Atomic<Int>(.max)
+  @usableFromInline let kept = Mutex<(offset: Int, failure: Failure)?>(nil)
 
   @usableFromInline init() {}
 
@@ -68,8 +68,11 @@ final class EarliestFailure<Failure: Error>: Sendable {
   /// Notes the failure of an element.
   ///
   /// Few failures are earlier than all before them, so few come to the lock.
-  @usableFromInline func note(_ failure: Failure, at offset: Int) {
-    guard offset < self.offset.load(ordering: .relaxed) else { return }
+  @inlinable func note(_ failure: Failure, at offset: Int) {
+    if offset < self.offset.load(ordering: .relaxed) { keep(failure, at: offset) }
+  }
+
+  @usableFromInline func keep(_ failure: Failure, at offset: Int) {
     let dropped = kept.withLock { kept in
       if let kept, kept.offset < offset { return nil as Failure? }
       defer { kept = (offset, failure) }

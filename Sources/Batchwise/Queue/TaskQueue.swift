@@ -73,12 +73,14 @@ public final class TaskQueue<Success: Sendable>: Sendable {
     isBarrier: Bool = false, timeout: Duration? = nil, waitTimeout: Duration? = nil,
     operation: @escaping @Sendable () async throws -> Success
   ) -> Handle {
-    let item = Item(name: name, priority: priority, storage: storage, operation: operation)
-    let options = item.options(
-      key: key, isBarrier: isBarrier, timeout: timeout, waitTimeout: waitTimeout)
-    let job = item.job
-    storage.tell(.added, job)
-    return Handle(item: item, id: storage.note { state, now in state.add(job, options, at: now) })
+    let priority = priority ?? Task.currentPriority
+    let options = TaskQueueItemOptions(
+      name: name, priority: Int(priority.rawValue), key: key.map { AdmissionKey($0) },
+      isBarrier: isBarrier, timeout: timeout, waitTimeout: waitTimeout)
+    let item = TaskQueueItem(options, priority: priority, storage: storage, operation: operation)
+    storage.tell(.added, item)
+    return Handle(
+      item: item, id: storage.note { state, now in state.add(item, options, at: now) })
   }
 
   /// Adds an item as soon as there is room in the backlog.
@@ -105,19 +107,20 @@ public final class TaskQueue<Success: Sendable>: Sendable {
     operation: @escaping @Sendable () async throws -> Success
   ) async throws -> Handle {
     if Task.isCancelled { throw CancellationError() }
-    let item = Item(name: name, priority: priority, storage: storage, operation: operation)
-    let options = item.options(
-      key: key, isBarrier: isBarrier, timeout: timeout, waitTimeout: waitTimeout)
-    let job = item.job
-    storage.tell(.added, job)
-    let (id, ticket) = storage.note { state, now in state.offer(job, options, at: now) }
+    let priority = priority ?? Task.currentPriority
+    let options = TaskQueueItemOptions(
+      name: name, priority: Int(priority.rawValue), key: key.map { AdmissionKey($0) },
+      isBarrier: isBarrier, timeout: timeout, waitTimeout: waitTimeout)
+    let item = TaskQueueItem(options, priority: priority, storage: storage, operation: operation)
+    storage.tell(.added, item)
+    let (id, ticket) = storage.note { state, now in state.offer(item, options, at: now) }
     do {
       try await storage.wait(for: ticket) { [storage] in
         storage.note { state, _ in state.withdraw(id) }
       }
     } catch {
       // The item knows better why it was not taken in.
-      _ = try await item.result.wait()?.get()
+      _ = try await item.wait()?.get()
       throw error
     }
     return Handle(item: item, id: id)

@@ -7,7 +7,7 @@ import Synchronization
 /// It notes an event under the lock and does what follows from it when the lock is gone.
 final class TaskQueueStorage: Sendable {
   typealias Waiter = CheckedContinuation<Bool, Never>
-  typealias State = TaskQueueState<TaskQueueJob, Waiter>
+  typealias State = TaskQueueState<TaskQueueItem, Waiter>
 
   private let state: Mutex<State>
   private let alarm: Alarm
@@ -52,8 +52,8 @@ final class TaskQueueStorage: Sendable {
   }
 
   /// Tells the observer what happened to an item.
-  func tell(_ kind: TaskQueueEvent.Kind, _ job: TaskQueueJob) {
-    onEvent?(TaskQueueEvent(kind: kind, name: job.name))
+  func tell(_ kind: TaskQueueEvent.Kind, _ item: TaskQueueItem) {
+    onEvent?(TaskQueueEvent(kind: kind, name: item.options.name))
   }
 
   /// Waits until a condition holds.
@@ -95,9 +95,9 @@ final class TaskQueueStorage: Sendable {
   }
 
   private func perform(_ effects: State.Effects) {
-    for (job, id) in effects.starts { job.open(.starts(id)) }
-    for (job, reason) in effects.refusals { job.open(.refused(reason)) }
-    for job in effects.cancellations { job.cancel() }
+    for (item, id) in effects.starts { item.open(.starts(id)) }
+    for (item, reason) in effects.refusals { item.open(.refused(reason)) }
+    for item in effects.cancellations { item.cancel() }
     for (waiter, isReached) in effects.woken { waiter.resume(returning: isReached) }
     if let wakeUp = effects.wakeUp {
       setWakeUp(

@@ -130,9 +130,10 @@ struct AdaptiveLimitTests {
   }
 
   @Test("finds what a service can do, from below and from above, by its drops")
-  func aimdConvergence() {
+  func aimdConvergence() async {
     for capacity in [5, 20, 60] {
       for initial in [1, 400] {
+        await Task.yield()
         var service = SimulatedService(
           capacity: capacity, rule: AIMDLimit(initial: initial, within: 1...400))
         service.timeout = .milliseconds(240)
@@ -146,9 +147,10 @@ struct AdaptiveLimitTests {
   }
 
   @Test("finds what a service can do, from below and from above, by its times and without a drop")
-  func gradientConvergence() {
+  func gradientConvergence() async {
     for capacity in [5, 20, 100] {
       for initial in [1, 400] {
+        await Task.yield()
         var service = SimulatedService(
           capacity: capacity, rule: GradientLimit(initial: initial, within: 1...400))
         service.run(10_000)

@@ -214,8 +214,9 @@ struct RetryTests {
   }
 
   @Test("agrees on every schedule with its policy, cancelled at any step")
-  func stepped() throws {
+  func stepped() async throws {
     for seed in 0..<3_000 as Range<UInt64> {
+      await Task.yield()
       var generator = SeededGenerator(seed: seed)
       let failing = Int.random(in: 0...4, using: &generator)
       let most = Int.random(in: 1...4, using: &generator)

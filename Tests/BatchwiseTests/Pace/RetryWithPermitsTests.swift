@@ -14,8 +14,9 @@ struct RetryWithPermitsTests {
   }
 
   @Test("gives its permit back while it backs off, so that others run, and counts its attempts on")
-  func backsOffWithoutPermit() throws {
+  func backsOffWithoutPermit() async throws {
     for seed in 0..<500 as Range<UInt64> {
+      await Task.yield()
       let clock = ManualClock()
       let limiter = ConcurrencyLimiter(limit: 1)
       let log = Watched<[String]>([])
@@ -47,8 +48,9 @@ struct RetryWithPermitsTests {
   }
 
   @Test("comes back to its old place, before those who came during its pause")
-  func oldPlace() throws {
+  func oldPlace() async throws {
     for seed in 0..<500 as Range<UInt64> {
+      await Task.yield()
       let clock = ManualClock()
       let limiter = ConcurrencyLimiter(limit: 1)
       let log = Watched<[String]>([])
@@ -180,8 +182,9 @@ struct RetryWithPermitsTests {
   }
 
   @Test("conserves permits on every schedule, with failures and cancellations at any step")
-  func stepped() throws {
+  func stepped() async throws {
     for seed in 0..<3_000 as Range<UInt64> {
+      await Task.yield()
       var generator = SeededGenerator(seed: seed)
       let limit = Int.random(in: 1...3, using: &generator)
       let failing = (0..<5).map { _ in Int.random(in: 0...3, using: &generator) }

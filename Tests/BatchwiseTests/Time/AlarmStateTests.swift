@@ -64,8 +64,9 @@ struct AlarmStateTests {
   }
 
   @Test("agrees with a sorted list, over random events")
-  func model() {
+  func model() async {
     for seed in 0..<500 as Range<UInt64> {
+      await Task.yield()
       var generator = SeededGenerator(seed: seed)
       var state = AlarmState<Int>()
       var model: [(deadline: Int, number: Int, id: AlarmState<Int>.ID)] = []

@@ -79,8 +79,9 @@ struct AlarmTests {
   }
 
   @Test("sleeps on the executor of the task that needs the sleep, so that time can be stepped")
-  func stepped() throws {
+  func stepped() async throws {
     for seed in 0..<2_000 as Range<UInt64> {
+      await Task.yield()
       var generator = SeededGenerator(seed: seed)
       let seconds = (0..<5).map { _ in Int.random(in: 0...6, using: &generator) }
       let clock = ManualClock()
@@ -105,8 +106,9 @@ struct AlarmTests {
   }
 
   @Test("ends a sleep with its task at any step, and keeps nothing of it")
-  func cancelledSleep() throws {
+  func cancelledSleep() async throws {
     for seed in 0..<1_000 as Range<UInt64> {
+      await Task.yield()
       let clock = ManualClock()
       let alarm = Alarm(Timeline(clock))
       let step = Int(seed % 6)

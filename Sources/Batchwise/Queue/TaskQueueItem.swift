@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+
+/// An item of a task queue: the door behind which its task waits, its operation, and its result.
+///
+/// An item needs a task of its own from the start, for only a new task takes over the task-local
+/// values of who adds it. But it must not begin. So the item is the executor that its task prefers:
+/// it keeps the task's first step until the queue has decided, and passes all later ones on.
+///
+/// What an operation returns is kept without its type. One class for all queues is compiled once and
+/// costs half of one that is generic; only a handle knows the type again.
+final class TaskQueueItem: TaskExecutor {
+  typealias Operation = @Sendable () async throws -> any Sendable
+  typealias Outcome = Result<any Sendable, any Error>
+
+  /// What the queue has decided about an item.
+  enum Verdict {
+    case starts(SlabID)
+    case refused(TaskQueueRefusal)
+  }
+
+  private enum Door {
+    /// Not decided; the task's first step, once it was handed in. Exit: open.
+    case closed(UnownedJob?)
+    /// Decided. No exit.
+    case open(Verdict)
+  }
+
+  private struct State {
+    var door = Door.closed(nil)
+    /// Nil before it was made and after its end, so that item and task do not keep each other.
+    var task: Task<Void, Never>?
+    var outcome: Outcome?
+    var readers = Tickets<CheckedContinuation<Outcome?, Never>, Outcome?>()
+  }
+
+  private let state = Mutex(State())
+  let storage: TaskQueueStorage
+  let options: TaskQueueItemOptions
+
+  /// Makes the item's task, which does not begin before the queue has decided.
+  init(
+    _ options: TaskQueueItemOptions, priority: TaskPriority?, storage: TaskQueueStorage,
+    operation: @escaping Operation
+  ) {
+    self.options = options
+    self.storage = storage
+    let task = Task(executorPreference: self, priority: priority) { await self.run(operation) }
+    state.withLock { $0.task = task }
+  }
+
+  // MARK: The door
+
+  /// Takes in a step of the item's task, the first of which waits.
+  func enqueue(_ step: consuming ExecutorJob) {
+    let step = UnownedJob(step)
+    let isOpen = state.withLock { state in
+      guard case .closed = state.door else { return true }
+      state.door = .closed(step)
+      return false
+    }
+    if isOpen { storage.executor.enqueue(step) }
+  }
+
+  /// Lets the item's task begin, and learn what was decided.
+  func open(_ verdict: Verdict) {
+    let step = state.withLock { state -> UnownedJob? in
+      guard case .closed(let step) = state.door else { return nil }
+      state.door = .open(verdict)
+      return step
+    }
+    if let step { storage.executor.enqueue(step) }
+  }
+
+  // MARK: The task
+
+  /// Cancels the item's task.
+  func cancel() {
+    state.withLock { $0.task }?.cancel()
+  }
+
+  /// Raises the priority of the item's task, where the system can.
+  func escalate(to priority: TaskPriority) {
+    guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return }
+    state.withLock { $0.task }?.escalatePriority(to: priority)
+  }
+
+  private func run(_ operation: Operation) async {
+    switch state.withLock({ $0.door }) {
+    case .closed: preconditionFailure("an item has begun before it was admitted")
+    case .open(.refused(let refusal)):
+      storage.tell(.ended(refusal == .cancelled ? .cancelled : .refused), self)
+      keep(.failure(refusal.error(name: options.name)))
+    case .open(.starts(let id)):
+      storage.tell(.started, self)
+      let outcome = await outcome(of: operation)
+      let end = Self.end(of: outcome)
+      storage.tell(.ended(end), self)
+      let isOverdue = storage.note { state, now in state.end(id, end, at: now) }
+      keep(
+        isOverdue ? .failure(TaskQueueError(code: .timedOut, name: options.name)) : outcome)
+    }
+  }
+
+  private func outcome(of operation: Operation) async -> Outcome {
+    // It may have been cancelled between its admission and this moment.
+    if Task.isCancelled { return .failure(CancellationError()) }
+    do {
+      return .success(try await operation())
+    } catch {
+      return .failure(error)
+    }
+  }
+
+  private static func end(of outcome: Outcome) -> TaskQueueOutcome {
+    switch outcome {
+    case .success: .succeeded
+    case .failure(is CancellationError) where Task.isCancelled: .cancelled
+    case .failure: .failed
+    }
+  }
+
+  // MARK: The outcome
+
+  /// What became of the item, if it is over.
+  var outcome: Outcome? { state.withLock { $0.outcome } }
+
+  /// Waits until the item is over; nil if the reader is cancelled first.
+  func wait() async -> Outcome? {
+    let (outcome, ticket) = state.withLock { state in
+      (state.outcome, state.outcome == nil ? state.readers.issue() : nil)
+    }
+    guard let ticket else { return outcome }
+    return await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        if let turn = state.withLock({ $0.readers.suspend(ticket, continuation) }) {
+          continuation.resume(returning: turn)
+        }
+      }
+    } onCancel: {
+      state.withLock { $0.readers.decide(ticket, nil) }?.resume(returning: nil)
+    }
+  }
+
+  private func keep(_ outcome: Outcome) {
+    let readers = state.withLock { state in
+      state.task = nil
+      state.outcome = outcome
+      return state.readers.decideAll(outcome)
+    }
+    for reader in readers { reader.resume(returning: outcome) }
+  }
+}
