@@ -90,7 +90,8 @@ final class TaskQueueItem: TaskExecutor {
   private func run(_ operation: Operation) async {
     guard let id = begin() else { return }
     do {
-      end(id, .success(try await operation()))
+      let value = try await HeldPermit.current.withValue(storage.mark(id), operation: operation)
+      end(id, .success(value))
     } catch {
       end(id, .failure(error))
     }

@@ -131,9 +131,7 @@ struct KeyedLimiterTests {
   func nestedFails() async throws {
     let limiter = KeyedLimiter<String>(limit: 2, limitPerKey: 2, nesting: .fails)
     _ = try await limiter.withPermit(for: "a") {
-      await #expect(throws: NestedPermitError()) {
-        _ = try await limiter.withPermit(for: "a") {}
-      }
+      await #expect(throws: NestedPermitError()) { try await limiter.withPermit(for: "a") {} }
     }
     #expect(limiter.isQuiet)
   }
