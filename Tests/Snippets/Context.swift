@@ -17,6 +17,19 @@ struct File: Sendable {
 
 struct Connection: Sendable {}
 
+struct HTTPError: Error {
+  var status: Int
+  var retryAfter: Duration?
+}
+
+/// A client that calls back.
+struct Client: Sendable {
+  func load(_ url: URL, whenDone: @escaping @Sendable (Result<Page, any Error>) -> Void) {}
+}
+
+let client = Client()
+let url = URL(fileURLWithPath: "/")
+let video = Data()
 let urls: [URL] = []
 let mirrors: [URL] = []
 let lines: [String] = []
@@ -32,3 +45,7 @@ func upload(_ file: File) async throws {}
 func serve(_ connection: Connection) async {}
 func compress(_ block: Data) async {}
 func show(_ page: Page) {}
+func thumbnail(of file: File) throws -> Data { Data() }
+func keep(_ data: Data) {}
+func log(_ line: String) {}
+func showThatAllIsDone() {}
