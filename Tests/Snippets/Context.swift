@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Batchwise
 import Foundation
 
 // What the snippets in README and in the documentation speak of. `scripts/check snippets` compiles
@@ -27,6 +28,10 @@ struct Client: Sendable {
   func load(_ url: URL, whenDone: @escaping @Sendable (Result<Page, any Error>) -> Void) {}
 }
 
+let limiter = ConcurrencyLimiter(limit: 4)
+let queue = TaskQueue<Page>(limit: 3)
+let front = queue.add { Page() }
+let policy = RetryPolicy(attempts: 5, backoff: .constant(.seconds(1)))
 let client = Client()
 let url = URL(fileURLWithPath: "/")
 let video = Data()
