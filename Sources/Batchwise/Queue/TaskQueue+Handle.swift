@@ -19,7 +19,8 @@ extension TaskQueue {
     /// What the operation returned, when it has.
     ///
     /// The item is raised to the priority of who waits for it, also while it waits itself.
-    /// Cancelling the reader ends the reading and not the item.
+    /// Cancelling the reader ends the reading and not the item. A reader that is itself an item of the
+    /// queue lends its place until the item it waits for is over, so it never waits for itself.
     ///
     /// - Throws: What the operation threw, `CancellationError` if the item or the reader was
     ///   cancelled, or a ``TaskQueueError``.
@@ -64,10 +65,12 @@ extension TaskQueue {
       if let outcome = item.outcome { return outcome }
       let priority = Task.currentPriority
       raise(to: priority)
-      return await withEscalationHandler(since: priority) {
-        await item.wait()
-      } onEscalation: { [self] priority in
-        raise(to: priority)
+      return await item.storage.whileLendingPlace(for: itemID) {
+        await withEscalationHandler(since: priority) {
+          await item.wait()
+        } onEscalation: { [self] priority in
+          raise(to: priority)
+        }
       }
     }
 

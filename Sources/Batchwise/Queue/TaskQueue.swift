@@ -18,6 +18,11 @@
 /// actor. Its priority is the adder's unless another is given; a task that waits for the item and
 /// has a higher one raises it.
 ///
+/// **Nesting.** An item may add items to its own queue and wait for them. While it waits, it lends its
+/// place to others and is not counted as in flight, so that it never waits for itself; then it takes
+/// the next place that is free. A task started inside an item counts as
+/// the item. An item must not wait for the end of its own queue, as ``drain()`` does.
+///
 /// **Cancellation.** An item that waits is taken out and fails with `CancellationError`, and its
 /// operation is never entered. One in flight is cancelled cooperatively and holds its place until
 /// it has ended. Waiting for something is always cancellable, and cancels nothing but the waiting.
@@ -114,11 +119,17 @@ public final class TaskQueue<Success: Sendable>: Sendable {
     let item = TaskQueueItem(options, priority: priority, storage: storage, operation: operation)
     storage.tell(.added, item)
     let (id, ticket) = storage.note { state, now in state.offer(item, options, at: now) }
-    do {
-      try await storage.wait(for: ticket) { [storage] in
-        storage.note { state, _ in state.withdraw(id) }
+    let accepted: Result<Void, CancellationError> = await storage.whileLendingPlace(for: id) {
+      do throws(CancellationError) {
+        return .success(
+          try await storage.wait(for: ticket) { [storage] in
+            storage.note { state, _ in state.withdraw(id) }
+          })
+      } catch {
+        return .failure(error)
       }
-    } catch {
+    }
+    if case .failure(let error) = accepted {
       // The item knows better why it was not taken in.
       _ = try await item.wait()?.get()
       throw error

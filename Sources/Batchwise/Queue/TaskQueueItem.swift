@@ -86,39 +86,45 @@ final class TaskQueueItem: TaskExecutor {
     state.withLock { $0.task }?.escalatePriority(to: priority)
   }
 
+  // What need not suspend is apart, for each item's task has to find room for all that this one keeps.
   private func run(_ operation: Operation) async {
+    guard let id = begin() else { return }
+    do {
+      let value = try await HeldPermit.current.withValue(storage.mark(id), operation: operation)
+      end(id, .success(value))
+    } catch {
+      end(id, .failure(error))
+    }
+  }
+
+  /// Learns what was decided; nil if the operation is not to be entered.
+  private func begin() -> SlabID? {
     switch state.withLock({ $0.door }) {
     case .closed: preconditionFailure("an item has begun before it was admitted")
     case .open(.refused(let refusal)):
       storage.tell(.ended(refusal == .cancelled ? .cancelled : .refused), self)
       keep(.failure(refusal.error(name: options.name)))
+      return nil
     case .open(.starts(let id)):
       storage.tell(.started, self)
-      let outcome = await outcome(of: operation)
-      let end = Self.end(of: outcome)
-      storage.tell(.ended(end), self)
-      let isOverdue = storage.note { state, now in state.end(id, end, at: now) }
-      keep(
-        isOverdue ? .failure(TaskQueueError(code: .timedOut, name: options.name)) : outcome)
+      guard Task.isCancelled else { return id }
+      // It was cancelled between its admission and this moment.
+      end(id, .failure(CancellationError()))
+      return nil
     }
   }
 
-  private func outcome(of operation: Operation) async -> Outcome {
-    // It may have been cancelled between its admission and this moment.
-    if Task.isCancelled { return .failure(CancellationError()) }
-    do {
-      return .success(try await operation())
-    } catch {
-      return .failure(error)
-    }
-  }
-
-  private static func end(of outcome: Outcome) -> TaskQueueOutcome {
-    switch outcome {
-    case .success: .succeeded
-    case .failure(is CancellationError) where Task.isCancelled: .cancelled
-    case .failure: .failed
-    }
+  /// Gives the item's place on, and then tells what became of it.
+  private func end(_ id: SlabID, _ outcome: Outcome) {
+    let end: TaskQueueOutcome =
+      switch outcome {
+      case .success: .succeeded
+      case .failure(is CancellationError) where Task.isCancelled: .cancelled
+      case .failure: .failed
+      }
+    storage.tell(.ended(end), self)
+    let isOverdue = storage.note { state, now in state.end(id, end, at: now) }
+    keep(isOverdue ? .failure(TaskQueueError(code: .timedOut, name: options.name)) : outcome)
   }
 
   // MARK: The outcome

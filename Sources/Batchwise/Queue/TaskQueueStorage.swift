@@ -10,6 +10,7 @@ final class TaskQueueStorage: Sendable {
   typealias State = TaskQueueState<TaskQueueItem, Waiter>
 
   private let state: Mutex<State>
+  private let number = HeldPermit.newLimiter()
   private let alarm: Alarm
   /// The one deadline that is set at the alarm, if any.
   private let wakeUp = Mutex<Alarm.ID?>(nil)
@@ -79,6 +80,20 @@ final class TaskQueueStorage: Sendable {
       onCancel()
     }
     if !isReached { throw CancellationError() }
+  }
+
+  /// The mark for the operation of an item, by which the queue knows who waits inside it.
+  func mark(_ id: SlabID) -> HeldPermit { HeldPermit(id, of: number) }
+
+  /// Waits for something to become of an item; an item that waits for another lends its place.
+  func whileLendingPlace<Result>(for awaited: SlabID, _ wait: () async -> Result) async -> Result {
+    let holders = HeldPermit.holds(of: number)
+    guard !holders.isEmpty,
+      let lender = note({ state, _ in state.lend(from: holders, for: awaited) })
+    else { return await wait() }
+    let result = await wait()
+    _ = await suspend(note { state, _ in state.takeBack(lender) })
+    return result
   }
 
   /// Waits until a condition holds, deaf to cancellation.

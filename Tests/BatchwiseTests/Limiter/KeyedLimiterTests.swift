@@ -130,7 +130,7 @@ struct KeyedLimiterTests {
   @Test("refuses what is nested where that was chosen, the same key too")
   func nestedFails() async throws {
     let limiter = KeyedLimiter<String>(limit: 2, limitPerKey: 2, nesting: .fails)
-    try await limiter.withPermit(for: "a") {
+    _ = try await limiter.withPermit(for: "a") {
       await #expect(throws: NestedPermitError()) { try await limiter.withPermit(for: "a") {} }
     }
     #expect(limiter.isQuiet)

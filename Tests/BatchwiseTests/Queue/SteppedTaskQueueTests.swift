@@ -299,6 +299,83 @@ struct SteppedTaskQueueTests {
     }
   }
 
+  @Test("Items that add to their own queue and wait never wait for themselves", arguments: 1...3)
+  func nested(limit: Int) throws {
+    for seed in 0..<300 {
+      let peak = Mutex(0)
+      let (result, _) = try SteppedQueue(seed: UInt64(seed), limit: limit).run { queue, _ in
+        @Sendable func leaves(_ depth: Int) async throws -> Int {
+          peak.withLock { $0 = max($0, queue.status.inFlight) }
+          await Task.yield()
+          if depth == 0 { return 1 }
+          let left = queue.add { try await leaves(depth - 1) }
+          let right = queue.add { try await leaves(depth - 1) }
+          let sum = try await left.value + right.value
+          peak.withLock { $0 = max($0, queue.status.inFlight) }
+          return sum
+        }
+        let sum = try await queue.add { try await leaves(3) }.value
+        try await queue.drain()
+        return (sum, queue.status)
+      }
+      let (sum, status) = try result.get()
+      #expect(sum == 8)
+      #expect(status.inFlight == 0 && status.waiting == 0 && status.counts.succeeded == 15)
+      #expect(peak.withLock { $0 } == limit, "seed \(seed)")
+    }
+  }
+
+  @Test("An item whose child tasks wait for others of its queue lends its place to them")
+  func nestedChildren() throws {
+    for seed in 0..<500 {
+      let (result, _) = try SteppedQueue(seed: UInt64(seed), limit: 1).run { queue, _ in
+        let outer = queue.add {
+          await withTaskGroup(of: Int.self) { group in
+            for number in 1...3 {
+              group.addTask { (try? await queue.add { number }.value) ?? 0 }
+            }
+            return await group.reduce(0, +)
+          }
+        }
+        let sum = try await outer.value
+        try await queue.drain()
+        return (sum, queue.status.inFlight)
+      }
+      #expect(try result.get() == (6, 0), "seed \(seed)")
+    }
+  }
+
+  @Test("An item that waits for room in its own full queue lends its place")
+  func nestedAddWhenRoom() throws {
+    for seed in 0..<300 {
+      let options = TaskQueueOptions(backlog: .limited(to: 1))
+      let (result, _) = try SteppedQueue(seed: UInt64(seed), limit: 1, options: options).run {
+        queue, _ in
+        let outer = queue.add {
+          let inner = try await queue.addWhenRoom { 2 }
+          return try await inner.value + 1
+        }
+        let other = queue.add { 1 }
+        return try await (outer.value, other.value)
+      }
+      #expect(try result.get() == (3, 1), "seed \(seed)")
+    }
+  }
+
+  @Test("An item that waits for a barrier it has added lends its place to it")
+  func nestedBarrier() throws {
+    for seed in 0..<300 {
+      let (result, _) = try SteppedQueue(seed: UInt64(seed), limit: 2).run { queue, _ in
+        let outer = queue.add { try await queue.add(isBarrier: true) { 2 }.value + 1 }
+        let behind = queue.add { 1 }
+        let values = try await (outer.value, behind.value)
+        try await queue.drain()
+        return (values.0, values.1, queue.status.inFlight)
+      }
+      #expect(try result.get() == (3, 1, 0), "seed \(seed)")
+    }
+  }
+
   @Test("A slow reader of the status gets the newest, and the end")
   func statusUpdates() throws {
     for seed in 0..<200 {
