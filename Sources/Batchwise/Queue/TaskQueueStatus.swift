@@ -49,13 +49,17 @@ public struct TaskQueueCounts: Sendable, Hashable {
   }
 }
 
-/// What became of an item.
+/// What became of an item, as an event tells it.
+///
+/// It is how the *operation* ended. Whether a timeout was over is not in it: the handle's error and
+/// ``TaskQueueCounts`` say that.
 public enum TaskQueueOutcome: Sendable, Hashable {
   /// Its operation returned.
   case succeeded
-  /// Its operation threw, or its timeout was over.
+  /// Its operation threw.
   case failed
-  /// It was cancelled.
+  /// It was cancelled before it started, or its operation threw `CancellationError` when it was
+  /// cancelled, by whomever or by its timeout.
   case cancelled
   /// It was refused, dropped, or waited too long.
   case refused
