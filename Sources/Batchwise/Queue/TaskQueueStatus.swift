@@ -4,7 +4,7 @@
 public struct TaskQueueStatus: Sendable, Hashable {
   /// The most items in flight at once.
   public var limit: Int
-  /// How many items have started and not ended.
+  /// How many items have started and not ended, without those that lend their place meanwhile.
   public var inFlight: Int
   /// How many items are accepted and have not started.
   public var waiting: Int
