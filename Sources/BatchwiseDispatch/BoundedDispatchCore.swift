@@ -67,9 +67,10 @@ final class BoundedDispatchCore: Sendable {
     perform(effects)
   }
 
-  /// Notes that nobody can resume the queue any more.
+  /// Notes that nobody can resume the queue or raise its limit any more.
   func release() {
-    if status.isSuspended { cancelWaiting() }
+    let status = status
+    if status.isSuspended || status.limit == 0 { cancelWaiting() }
   }
 
   /// Tells of a programming error.

@@ -3,8 +3,12 @@
 extension TaskQueueState {
   /// What the shell does for the state.
   struct Effects {
-    /// Jobs to be started.
-    var starts: [(job: Job, id: ItemID)] = []
+    typealias Start = (job: Job, id: ItemID)
+
+    /// The first job to be started; mostly it is the only one, and then no list is made.
+    var firstStart: Start?
+    /// The other jobs to be started.
+    var furtherStarts: [Start] = []
     /// Jobs that will never start, and why.
     var refusals: [(job: Job, reason: TaskQueueRefusal)] = []
     /// Jobs in flight to be cancelled.

@@ -76,16 +76,23 @@ struct TaskQueueState<Job, Waiter> {
     return (id, ticket)
   }
 
-  /// Notes that an item in flight has ended, and tells whether it was overdue.
-  mutating func end(_ id: ItemID, _ outcome: TaskQueueOutcome, at now: Duration) -> Bool {
-    guard let item = items.remove(id), let start = item.startedAt else { return false }
+  /// Notes that the operation of an item is over, and tells whether its timeout was before.
+  mutating func stopTimeout(of id: ItemID) -> Bool {
+    guard let item = items[id] else { return false }
+    if let deadline = item.deadline { _ = deadlines.remove(deadline) }
+    items.update(id) { $0.deadline = nil }
+    return item.isOverdue
+  }
+
+  /// Notes that an item in flight has ended.
+  mutating func end(_ id: ItemID, _ outcome: TaskQueueOutcome, at now: Duration) {
+    guard let item = items.remove(id), let start = item.startedAt else { return }
     if case .inFlight(let grant, _)? = item.phase { admission.leave(grant) }
     if let deadline = item.deadline { _ = deadlines.remove(deadline) }
     if item.isOverdue { counts.overdue -= 1 }
-    counts.note(item.isOverdue ? .failed : outcome)
+    counts.note(outcome)
     runTimes.record(now - start)
     inFlight.compact(to: admission.inFlight) { [items] in items.contains($0) }
-    return item.isOverdue
   }
 
   /// Cancels an item, whether it waits or is in flight.
@@ -328,7 +335,11 @@ struct TaskQueueState<Job, Waiter> {
     }
     inFlight.append(id)
     waitTimes.record(now - item.addedAt)
-    effects.starts.append((item.job, id))
+    if effects.firstStart == nil {
+      effects.firstStart = (item.job, id)
+    } else {
+      effects.furtherStarts.append((item.job, id))
+    }
   }
 
   /// Who gives place to a new item when the backlog is full.

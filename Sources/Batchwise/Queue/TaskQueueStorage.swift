@@ -133,7 +133,8 @@ final class TaskQueueStorage: Sendable {
   }
 
   private func perform(_ effects: State.Effects) {
-    for (item, id) in effects.starts { item.open(.starts(id)) }
+    if let (item, id) = effects.firstStart { item.open(.starts(id)) }
+    for (item, id) in effects.furtherStarts { item.open(.starts(id)) }
     for (item, reason) in effects.refusals { item.open(.refused(reason)) }
     for item in effects.cancellations { item.cancel() }
     for (waiter, isReached) in effects.woken { waiter.resume(returning: isReached) }

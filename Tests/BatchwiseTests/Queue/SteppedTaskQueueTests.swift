@@ -163,6 +163,29 @@ struct SteppedTaskQueueTests {
     }
   }
 
+  @Test("An item whose timeout is over has failed, for its handle, its count and its event alike")
+  func timeoutEvent() throws {
+    for returns in [true, false] {
+      let log = Mutex<[TaskQueueEvent.Kind]>([])
+      let options = TaskQueueOptions { event in log.withLock { $0.append(event.kind) } }
+      let (result, _) = try SteppedQueue(seed: 1, limit: 1, options: options).run { queue, clock in
+        let late = queue.add(timeout: .seconds(1)) {
+          do {
+            try await clock.sleep(until: clock.now.advanced(by: .seconds(5)))
+          } catch {
+            if !returns { throw error }
+          }
+          return 1
+        }
+        return (try await late.result, queue.status.counts)
+      }
+      let (end, counts) = try result.get()
+      #expect(throws: TaskQueueError(code: .timedOut, name: nil)) { try end.get() }
+      #expect(counts.failed == 1 && counts.cancelled == 0 && counts.succeeded == 0)
+      #expect(log.withLock { $0 } == [.added, .started, .ended(.failed)])
+    }
+  }
+
   @Test("A timeout counts from the start, and the place is free only when the item has ended")
   func timeout() throws {
     for seed in 0..<300 {
