@@ -74,6 +74,9 @@ public final class TaskQueue<Success: Sendable>: Sendable {
   ///     then.
   ///   - waitTimeout: How long it may wait. Then it fails with
   ///     ``TaskQueueError/Code/waitedTooLong``, and never starts.
+  ///   - retry: Whether and when the operation is run again after a failure; nil for never. In a
+  ///     pause the item lends its place, and then it comes before all that have not started. Its
+  ///     timeout counts from its first start.
   ///   - operation: What to do.
   /// - Returns: The item's handle. Dropping it does not cancel the item.
   /// - Complexity: O(log *n*), where *n* wait, and a task.
@@ -81,16 +84,13 @@ public final class TaskQueue<Success: Sendable>: Sendable {
   public func add(
     name: String? = nil, priority: TaskPriority? = nil, key: (any Hashable & Sendable)? = nil,
     isBarrier: Bool = false, timeout: Duration? = nil, waitTimeout: Duration? = nil,
+    retry: RetryPolicy? = nil,
     operation: @escaping @Sendable () async throws -> Success
   ) -> Handle {
-    let priority = priority ?? Task.currentPriority
-    let options = TaskQueueItemOptions(
-      name: name, priority: Int(priority.rawValue), key: key.map { AdmissionKey($0) },
-      isBarrier: isBarrier, timeout: timeout, waitTimeout: waitTimeout)
-    let item = TaskQueueItem(options, priority: priority, storage: storage, operation: operation)
-    storage.tell(.added, item)
+    let item = makeItem(
+      name, priority, key, isBarrier, timeout: timeout, waitTimeout: waitTimeout, retry, operation)
     return Handle(
-      item: item, id: storage.note { state, now in state.add(item, options, at: now) })
+      item: item, id: storage.note { state, now in state.add(item, item.options, at: now) })
   }
 
   /// Adds an item as soon as there is room in the backlog.
@@ -106,8 +106,9 @@ public final class TaskQueue<Success: Sendable>: Sendable {
   ///   - isBarrier: Whether it runs alone.
   ///   - timeout: How long it may be in flight.
   ///   - waitTimeout: How long it may wait, for room and in the backlog together.
+  ///   - retry: Whether and when the operation is run again after a failure.
   ///   - operation: What to do; see
-  ///     ``add(name:priority:key:isBarrier:timeout:waitTimeout:operation:)``.
+  ///     ``add(name:priority:key:isBarrier:timeout:waitTimeout:retry:operation:)``.
   /// - Returns: The item's handle, when the item is taken in.
   /// - Throws: `CancellationError` if the caller is cancelled before there is room, and a
   ///   ``TaskQueueError`` if the queue is finished or the item's timeout for waiting is over. The
@@ -117,16 +118,13 @@ public final class TaskQueue<Success: Sendable>: Sendable {
   public func addWhenRoom(
     name: String? = nil, priority: TaskPriority? = nil, key: (any Hashable & Sendable)? = nil,
     isBarrier: Bool = false, timeout: Duration? = nil, waitTimeout: Duration? = nil,
+    retry: RetryPolicy? = nil,
     operation: @escaping @Sendable () async throws -> Success
   ) async throws -> Handle {
     if Task.isCancelled { throw CancellationError() }
-    let priority = priority ?? Task.currentPriority
-    let options = TaskQueueItemOptions(
-      name: name, priority: Int(priority.rawValue), key: key.map { AdmissionKey($0) },
-      isBarrier: isBarrier, timeout: timeout, waitTimeout: waitTimeout)
-    let item = TaskQueueItem(options, priority: priority, storage: storage, operation: operation)
-    storage.tell(.added, item)
-    let (id, ticket) = storage.note { state, now in state.offer(item, options, at: now) }
+    let item = makeItem(
+      name, priority, key, isBarrier, timeout: timeout, waitTimeout: waitTimeout, retry, operation)
+    let (id, ticket) = storage.note { state, now in state.offer(item, item.options, at: now) }
     let accepted: Result<Void, CancellationError> = await storage.whileLendingPlace(for: id) {
       do throws(CancellationError) {
         return .success(
@@ -143,6 +141,24 @@ public final class TaskQueue<Success: Sendable>: Sendable {
       throw error
     }
     return Handle(item: item, id: id)
+  }
+
+  private func makeItem(
+    _ name: String?, _ priority: TaskPriority?, _ key: (any Hashable & Sendable)?,
+    _ isBarrier: Bool, timeout: Duration?, waitTimeout: Duration?, _ retry: RetryPolicy?,
+    _ operation: @escaping @Sendable () async throws -> Success
+  ) -> TaskQueueItem {
+    let priority = priority ?? Task.currentPriority
+    let options = TaskQueueItemOptions(
+      name: name, priority: Int(priority.rawValue), key: key.map { AdmissionKey($0) },
+      isBarrier: isBarrier, timeout: timeout, waitTimeout: waitTimeout)
+    var body: TaskQueueItem.Operation = operation
+    if let retry {
+      body = { [storage, operation = body] in try await storage.retry(retry, operation) }
+    }
+    let item = TaskQueueItem(options, priority: priority, storage: storage, operation: body)
+    storage.tell(.added, item)
+    return item
   }
 
   // MARK: Changes while it runs

@@ -174,13 +174,13 @@ struct TaskQueueState<Job, Waiter> {
     if case .waiting(let place)? = items[id]?.phase { admission.setPriority(priority, of: place) }
   }
 
-  /// Lets others have an item's place while it waits for another item.
+  /// Lets others have an item's place while it waits, for another item or for time to pass.
   ///
   /// Otherwise it could wait for itself, also for one that has started: that one may have lent its own
   /// place, and want one to go on. It is asked with all items that the caller is inside of, and
   /// returns the one that has given its place, if any.
-  mutating func lend(from holders: [ItemID], for awaited: ItemID) -> ItemID? {
-    guard items.contains(awaited),
+  mutating func lend(from holders: [ItemID], for awaited: ItemID?) -> ItemID? {
+    guard awaited.map({ items.contains($0) }) ?? true,
       let lender = holders.first(where: { items[$0]?.startedAt != nil }), lender != awaited
     else { return nil }
     switch items[lender]?.phase {

@@ -85,8 +85,31 @@ final class TaskQueueStorage: Sendable {
   /// The mark for the operation of an item, by which the queue knows who waits inside it.
   func mark(_ id: SlabID) -> HeldPermit { HeldPermit(id, of: number) }
 
-  /// Waits for something to become of an item; an item that waits for another lends its place.
-  func whileLendingPlace<Result>(for awaited: SlabID, _ wait: () async -> Result) async -> Result {
+  /// Runs an operation until it succeeds or the policy gives up; its item lends its place in the pauses.
+  func retry(
+    _ policy: RetryPolicy, _ operation: TaskQueueItem.Operation
+  ) async throws -> any Sendable {
+    try await Batchwise.retry(
+      policy, budget: nil, by: alarm, SystemRandomNumberGenerator(),
+      sleep: { [self] deadline throws(CancellationError) in
+        let end: Result<Void, CancellationError> = await whileLendingPlace {
+          do throws(CancellationError) {
+            return .success(try await alarm.sleep(until: deadline))
+          } catch {
+            return .failure(error)
+          }
+        }
+        try end.get()
+      },
+      runAttempt: { _ in try await operation() })
+  }
+
+  /// Waits for something, such as what becomes of an item; an item that waits lends its place.
+  ///
+  /// If what is awaited is an item, it must still be there for that.
+  func whileLendingPlace<Result>(
+    for awaited: SlabID? = nil, _ wait: () async -> Result
+  ) async -> Result {
     let holders = HeldPermit.holds(of: number)
     guard !holders.isEmpty,
       let lender = note({ state, _ in state.lend(from: holders, for: awaited) })

@@ -299,6 +299,30 @@ struct SteppedTaskQueueTests {
     }
   }
 
+  @Test("An item that pauses before it is tried again lends its place, and gets it back first")
+  func retry() throws {
+    for seed in 0..<300 {
+      let (result, _) = try SteppedQueue(seed: UInt64(seed), limit: 1).run { queue, clock in
+        let attempts = Mutex<[Duration]>([])
+        let policy = RetryPolicy(attempts: 3, backoff: .constant(.seconds(5), jitter: .none))
+        let flaky = queue.add(retry: policy) {
+          let count = attempts.withLock { attempts in
+            attempts.append(clock.now.sinceStart)
+            return attempts.count
+          }
+          if count < 3 { throw Boom(offset: count) }
+          return count
+        }
+        let other = queue.add { Int(clock.now.sinceStart / .milliseconds(1)) }
+        let ranAt = try await other.value
+        return (try await flaky.value, ranAt, attempts.withLock { $0 }, queue.status.inFlight)
+      }
+      let (value, ranAt, attempts, inFlight) = try result.get()
+      #expect(value == 3 && ranAt == 0 && inFlight == 0)
+      #expect(attempts == [.zero, .seconds(5), .seconds(10)])
+    }
+  }
+
   @Test("Items that add to their own queue and wait never wait for themselves", arguments: 1...3)
   func nested(limit: Int) throws {
     for seed in 0..<300 {
