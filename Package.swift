@@ -9,6 +9,7 @@ let package = Package(
   products: [
     .library(name: "Batchwise", targets: ["Batchwise"]),
     .library(name: "BatchwiseDispatch", targets: ["BatchwiseDispatch"]),
+    .library(name: "BatchwiseProgress", targets: ["BatchwiseProgress"]),
     .library(name: "BatchwiseTesting", targets: ["BatchwiseTesting"]),
     .library(name: "BatchwiseDownload", targets: ["BatchwiseDownload"]),
     .library(name: "CurlTransport", targets: ["CurlTransport"]),
@@ -18,6 +19,7 @@ let package = Package(
     // The libraries, from the core outwards. None imports a sibling of its own level.
     .target(name: "Batchwise"),
     .target(name: "BatchwiseDispatch", dependencies: ["Batchwise"]),
+    .target(name: "BatchwiseProgress", dependencies: ["Batchwise"]),
     .target(name: "BatchwiseTesting"),
     .target(name: "BatchwiseDownload", dependencies: ["Batchwise", "CFileCalls"]),
     .target(name: "CurlTransport", dependencies: ["BatchwiseDownload", "CCurl"]),
@@ -49,7 +51,12 @@ let package = Package(
     .testTarget(name: "BatchwiseTests", dependencies: ["Batchwise", "BatchwiseTesting"]),
     .testTarget(
       name: "BatchwiseDispatchTests", dependencies: ["BatchwiseDispatch", "BatchwiseTesting"]),
+    .testTarget(
+      name: "BatchwiseProgressTests",
+      dependencies: ["Batchwise", "BatchwiseProgress", "BatchwiseTesting"]),
     .testTarget(name: "BatchwiseTestingTests", dependencies: ["BatchwiseTesting"]),
+    .testTarget(
+      name: "FacesTests", dependencies: ["Batchwise", "BatchwiseDispatch", "BatchwiseTesting"]),
     .testTarget(
       name: "BatchwiseDownloadTests",
       dependencies: ["BatchwiseDownload", "BatchwiseTesting", "TestSupport"]),
