@@ -74,9 +74,9 @@ public final class TaskQueue<Success: Sendable>: Sendable {
   ///     then.
   ///   - waitTimeout: How long it may wait. Then it fails with
   ///     ``TaskQueueError/Code/waitedTooLong``, and never starts.
-  ///   - retry: Whether and when the operation is run again after a failure; nil for never. In a pause
-  ///     the item lends its place, and then it comes before all that have not started. Its timeout
-  ///     counts from its first start.
+  ///   - retry: Whether and when the operation is run again after a failure; nil for never. In a
+  ///     pause the item lends its place, and then it comes before all that have not started. Its
+  ///     timeout counts from its first start.
   ///   - operation: What to do.
   /// - Returns: The item's handle. Dropping it does not cancel the item.
   /// - Complexity: O(log *n*), where *n* wait, and a task.

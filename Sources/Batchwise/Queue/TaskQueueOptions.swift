@@ -22,7 +22,8 @@ public struct TaskQueueOptions: Sendable {
   ///
   /// It must be quick. An item's `started` is told after it was admitted and its `ended` before its
   /// place is given on, so in the order of the calls never more than the limit are in flight. An item
-  /// that lends its place while it waits for another is started all the while, and comes on top.
+  /// that lends its place while it waits, for another or to be tried again, is started all the while,
+  /// and comes on top.
   public var onEvent: (@Sendable (TaskQueueEvent) -> Void)?
 
   /// Describes options; by default the plainest.
