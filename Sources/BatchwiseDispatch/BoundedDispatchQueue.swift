@@ -20,9 +20,8 @@ internal import Synchronization
 /// in flight goes on.
 ///
 /// **Lifetime.** A queue that nobody holds any more still runs what it has taken in. If it was
-/// suspended, nobody can resume it, so what waits fails with ``BoundedDispatchError/Code/dropped``.
-/// Keep a queue while its limit is zero: nobody else can raise it, and what waits then is never
-/// told.
+/// suspended, or its limit was zero, nobody can change that, so what waits fails with
+/// ``BoundedDispatchError/Code/dropped``.
 public final class BoundedDispatchQueue: Sendable {
   private let core: BoundedDispatchCore
 

@@ -49,17 +49,14 @@ public struct TaskQueueCounts: Sendable, Hashable {
   }
 }
 
-/// What became of an item, as an event tells it.
-///
-/// It is how the *operation* ended. Whether a timeout was over is not in it: the handle's error and
-/// ``TaskQueueCounts`` say that.
+/// What became of an item, as its event tells it and ``TaskQueueCounts`` counts it.
 public enum TaskQueueOutcome: Sendable, Hashable {
   /// Its operation returned.
   case succeeded
-  /// Its operation threw.
+  /// Its operation threw, or its timeout was over before it ended, whatever it returned.
   case failed
   /// It was cancelled before it started, or its operation threw `CancellationError` when it was
-  /// cancelled, by whomever or by its timeout.
+  /// cancelled.
   case cancelled
   /// It was refused, dropped, or waited too long.
   case refused
