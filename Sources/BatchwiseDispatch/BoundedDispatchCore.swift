@@ -75,7 +75,7 @@ final class BoundedDispatchCore: Sendable {
     perform(effects)
   }
 
-  /// Notes that nobody can resume the queue any more, or raise its limit.
+  /// Notes that nobody can resume the queue or raise its limit any more.
   func release() {
     let status = status
     if status.isSuspended || status.limit == 0 { cancelWaiting() }

@@ -11,13 +11,16 @@ internal import Synchronization
 ///     }
 ///     queue.notify(queue: .main) { showThatAllIsDone() }
 ///
-/// An item is synchronous work, in flight while it runs, or work that calls back, in flight until its
-/// completion is called. Items may block their thread. One that waits occupies none.
+/// An item is synchronous work, in flight while it runs, or work that calls back, in flight until
+/// its completion is called. Items may block their thread. One that waits occupies none.
 ///
 /// **Order.** Items start in the order of the calls of `async`.
 ///
-/// **Lifetime.** A queue that nobody holds any more still runs what it has taken in. If it was suspended
-/// or had a limit of zero, nobody can change that any more, so what waits fails with
+/// **Cancellation.** Dispatch code has no tasks. ``cancelWaiting()`` drops what waits, and what is
+/// in flight goes on.
+///
+/// **Lifetime.** A queue that nobody holds any more still runs what it has taken in. If it was
+/// suspended, or its limit was zero, nobody can change that, so what waits fails with
 /// ``BoundedDispatchError/Code/dropped``.
 public final class BoundedDispatchQueue: Sendable {
   private let core: BoundedDispatchCore
@@ -31,8 +34,8 @@ public final class BoundedDispatchQueue: Sendable {
   ///   - qos: The quality of service of its items.
   ///   - target: Where the items run in the end; nil for the system's choice. A serial queue runs
   ///     one at a time, whatever the limit.
-  ///   - onMisuse: Called when a completion is called twice or is let go of without a call; nil to
-  ///     trap.
+  ///   - onMisuse: Called when a completion is called twice or is let go of without a call, by the
+  ///     thread that did it; nil to trap.
   public convenience init(
     label: String, limit: Int, qos: DispatchQoS = .unspecified, target: DispatchQueue? = nil,
     onMisuse: (@Sendable (BoundedDispatchError) -> Void)? = nil
@@ -52,6 +55,9 @@ public final class BoundedDispatchQueue: Sendable {
   // MARK: Adding
 
   /// Adds work that is in flight while it runs.
+  ///
+  /// If it is dropped before it begins, nobody is told; use
+  /// ``async(execute:completionQueue:completion:)`` to be told.
   ///
   /// - Parameter work: What to do; it may block its thread.
   /// - Complexity: O(log *n*), where *n* wait.
@@ -76,8 +82,8 @@ public final class BoundedDispatchQueue: Sendable {
 
   /// Adds work that is in flight until its completion is called.
   ///
-  /// - Parameter start: Begins the work, and sees to it that `done` is called once, from anywhere, also
-  ///   before it returns.
+  /// - Parameter start: Begins the work, and sees to it that `done` is called once, from anywhere,
+  ///   also before it returns.
   /// - Complexity: O(log *n*), where *n* wait.
   public func async(start: @escaping @Sendable (_ done: Completion<Void>) -> Void) {
     add(start: start) { _ in }
@@ -89,8 +95,8 @@ public final class BoundedDispatchQueue: Sendable {
   ///   - start: Begins the work, and sees to it that `done` is called once, from anywhere.
   ///   - completionQueue: Where to call the completion.
   ///   - completion: Called exactly once: with what `done` was given, or with a
-  ///     ``BoundedDispatchError`` if the work never began or `done` was never called. The item's place
-  ///     is given on before.
+  ///     ``BoundedDispatchError`` if the work never began or `done` was never called. The item's
+  ///     place is given on before.
   /// - Complexity: O(log *n*), where *n* wait.
   public func async<Value: Sendable>(
     start: @escaping @Sendable (_ done: Completion<Value>) -> Void, completionQueue: DispatchQueue,
@@ -129,6 +135,7 @@ public final class BoundedDispatchQueue: Sendable {
   /// - Parameters:
   ///   - queue: Where to call it.
   ///   - block: What to call.
+  /// - Complexity: O(1), besides those who are called.
   public func notify(queue: DispatchQueue, execute block: @escaping @Sendable () -> Void) {
     notify { queue.async(execute: block) }
   }
@@ -138,7 +145,9 @@ public final class BoundedDispatchQueue: Sendable {
     core.note { $0.notify(block) }
   }
 
-  /// Starts nothing more until it is resumed; what is in flight goes on, and calls are counted.
+  /// Starts nothing more until it is resumed as often; what is in flight goes on.
+  ///
+  /// - Complexity: O(1).
   public func suspend() {
     core.note { state in
       state.suspend()
@@ -147,6 +156,8 @@ public final class BoundedDispatchQueue: Sendable {
   }
 
   /// Takes back one ``suspend()``; one too many is a programming error and traps.
+  ///
+  /// - Complexity: O(1), besides O(log *n*) for each of those that start, where *n* wait.
   public func resume() {
     core.note { $0.resume() }
   }
@@ -155,6 +166,7 @@ public final class BoundedDispatchQueue: Sendable {
   ///
   /// - Parameter limit: The most items in flight at once, or zero to start none. A negative number
   ///   traps.
+  /// - Complexity: O(1), besides O(log *n*) for each of those that start, where *n* wait.
   public func setLimit(_ limit: Int) {
     precondition(limit >= 0, "a limit cannot be negative, but is \(limit)")
     core.note { $0.setLimit(limit) }
@@ -162,7 +174,9 @@ public final class BoundedDispatchQueue: Sendable {
 
   /// Drops all items that wait; they fail with ``BoundedDispatchError/Code/dropped``.
   ///
-  /// - Complexity: O(*n*), where *n* wait.
+  /// What is in flight goes on. More can be added.
+  ///
+  /// - Complexity: O(*n* log *n*), where *n* wait.
   public func cancelWaiting() {
     core.cancelWaiting()
   }
@@ -180,11 +194,14 @@ public final class BoundedDispatchQueue: Sendable {
   }
 
   /// What is true now, all of one moment.
+  ///
+  /// - Complexity: O(1), under a lock.
   public var status: Status { core.status }
 
   /// A result on its way from the work to its completion.
   ///
-  /// `@unchecked Sendable` holds because the work writes before it ends and the completion reads after.
+  /// `@unchecked Sendable` holds because the work writes before it ends and the completion reads
+  /// after.
   private final class Ending<Value: Sendable>: @unchecked Sendable {
     var result: Result<Value, any Error>?
     private let completion: @Sendable (Result<Value, any Error>) -> Void

@@ -5,8 +5,8 @@ internal import Synchronization
 extension BoundedDispatchQueue {
   /// What work that calls back calls, once, when it has ended.
   ///
-  /// It is an object so that its misuse is noticed: a second call changes nothing and is told, and if it
-  /// is let go of without a call, the item fails, its place is given on, and that is told.
+  /// It is an object so that its misuse is noticed: a second call changes nothing and is told, and
+  /// if it is let go of without a call, the item fails, its place is given on, and that is told.
   public final class Completion<Value: Sendable>: Sendable {
     private let isCalled = Atomic<Bool>(false)
     private let core: BoundedDispatchCore
@@ -30,7 +30,11 @@ extension BoundedDispatchQueue {
 
     /// Notes that the work has ended, from any thread.
     ///
+    /// The place is given on first. A second call is misuse, which traps unless the queue has an
+    /// `onMisuse`.
+    ///
     /// - Parameter result: How it ended.
+    /// - Complexity: O(log *n*), where *n* wait.
     public func callAsFunction(_ result: Result<Value, any Error>) {
       guard !isCalled.exchange(true, ordering: .acquiringAndReleasing) else {
         _ = core.tellMisuse(.completedTwice)
@@ -44,5 +48,7 @@ extension BoundedDispatchQueue {
 
 extension BoundedDispatchQueue.Completion where Value == Void {
   /// Notes that the work has ended, from any thread.
+  ///
+  /// - Complexity: O(log *n*), where *n* wait.
   public func callAsFunction() { self(.success(())) }
 }

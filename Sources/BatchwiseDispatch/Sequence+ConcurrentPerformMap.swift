@@ -8,15 +8,16 @@ extension Sequence where Element: Sendable {
   ///
   ///     let sizes = try files.concurrentPerformMap(limit: 4) { try size(of: $0) }
   ///
-  /// For code that is not asynchronous. The calling thread takes part in the work. Asynchronous code
-  /// cannot call it, since it would block a thread that others need; it has `concurrentMap`.
+  /// For code that is not asynchronous. The calling thread takes part in the work. Asynchronous
+  /// code cannot call it, since it would block a thread that others need; it has `concurrentMap`.
   ///
-  /// The results are in source order, and there is one for every element. The first failure in time ends
-  /// the call: no further element is started, those in flight end, and the error is thrown.
+  /// The results are in source order, and there is one for every element. The first failure in time
+  /// ends the call: no further element is started, those in flight end, and the error is thrown.
+  /// The sequence is read by the calling thread, to its end, before the first transformation.
   ///
   /// - Parameters:
-  ///   - limit: The most transformations in flight at once; there are never more than the machine has
-  ///     processors. A limit below one is a programming error and traps.
+  ///   - limit: The most transformations in flight at once; there are never more than the machine
+  ///     has processors. A limit below one is a programming error and traps.
   ///   - transform: Called once for every element, from any thread. It may block.
   /// - Returns: The transformed elements, in source order.
   /// - Throws: The first failure of a transformation.

@@ -53,11 +53,15 @@ public final class InFlightProbe: Sendable {
   }
 
   /// Waits until this many bodies have started, in all, or until the task is cancelled.
+  ///
+  /// A task that is cancelled returns at once and without an error, as by ``Watched/wait(until:)``.
   public func waitUntilStarted(_ count: Int) async {
     await watched.wait { $0.started >= count }
   }
 
   /// Waits until this many bodies have ended, in all, or until the task is cancelled.
+  ///
+  /// A task that is cancelled returns at once and without an error, as by ``Watched/wait(until:)``.
   public func waitUntilEnded(_ count: Int) async {
     await watched.wait { $0.ended >= count }
   }

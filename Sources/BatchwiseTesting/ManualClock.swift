@@ -141,6 +141,8 @@ public final class ManualClock: Clock, Sendable {
   }
 
   /// Waits until at least this many sleep at once, or until the task is cancelled.
+  ///
+  /// A task that is cancelled returns at once and without an error.
   public func waitForSleepers(_ count: Int) async {
     await state.wait { $0.sleepers.count >= count }
   }

@@ -76,6 +76,8 @@ public final class SteppingExecutor: TaskExecutor {
   /// - Returns: What the operation returned or threw, and the number of steps it took.
   /// - Throws: `Deadlock` if nothing is left to step, nobody sleeps, and the operation has not
   ///   ended.
+  /// - Complexity: O(1) for each step, besides the step. Every step runs on the calling thread,
+  ///   which is blocked until the last.
   public func run<Success: Sendable, Failure: Error>(
     clock: ManualClock? = nil, cancellingAfter stepOfCancellation: Int? = nil,
     cancelling whenIdle: (() -> Void)? = nil,

@@ -242,12 +242,13 @@ struct BoundedDispatchQueueTests {
     await ended.wait { $0 == 100 }
   }
 
-  @Test("fails what waits when it is dropped while it is suspended, each once")
-  func droppedWhileSuspended() async {
+  @Test(
+    "fails what waits when it is dropped while nothing can start, each once", arguments: [0, 1])
+  func droppedWhileClosed(limit: Int) async {
     let ends = Watched<[String]>([])
     do {
-      let queue = BoundedDispatchQueue(label: "test", limit: 1)
-      queue.suspend()
+      let queue = BoundedDispatchQueue(label: "test", limit: limit)
+      if limit > 0 { queue.suspend() }
       for number in 0..<3 {
         queue.async(execute: { number }, completionQueue: .global()) { result in
           switch result {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Batchwise
 import Foundation
 
 // What the snippets in README and in the documentation speak of. `scripts/check snippets` compiles
@@ -17,6 +18,23 @@ struct File: Sendable {
 
 struct Connection: Sendable {}
 
+struct HTTPError: Error {
+  var status: Int
+  var retryAfter: Duration?
+}
+
+/// A client that calls back.
+struct Client: Sendable {
+  func load(_ url: URL, whenDone: @escaping @Sendable (Result<Page, any Error>) -> Void) {}
+}
+
+let limiter = ConcurrencyLimiter(limit: 4)
+let queue = TaskQueue<Page>(limit: 3)
+let front = queue.add { Page() }
+let policy = RetryPolicy(attempts: 5, backoff: .constant(.seconds(1)))
+let client = Client()
+let url = URL(fileURLWithPath: "/")
+let video = Data()
 let urls: [URL] = []
 let mirrors: [URL] = []
 let lines: [String] = []
@@ -32,3 +50,7 @@ func upload(_ file: File) async throws {}
 func serve(_ connection: Connection) async {}
 func compress(_ block: Data) async {}
 func show(_ page: Page) {}
+func thumbnail(of file: File) throws -> Data { Data() }
+func keep(_ data: Data) {}
+func log(_ line: String) {}
+func showThatAllIsDone() {}

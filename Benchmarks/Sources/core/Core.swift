@@ -26,7 +26,8 @@ struct Core {
 
   /// Not on the main actor, whose executor is slower to wake than the pool, for either side.
   @concurrent static func measure(_ word: String) async -> Bool {
-    let comparisons = (mapping() + streaming()).filter { $0.subject.name.contains(word) }
+    let all = mapping() + streaming() + limiters() + queues()
+    let comparisons = all.filter { $0.subject.name.contains(word) }
     let areFast = await report(comparisons, rounds: rounds)
     let areLean = await report(needs().filter { $0.name.contains(word) })
     return areFast && areLean

@@ -50,23 +50,16 @@ extension Core {
           for _ in 0..<million { limiter.tryAcquire()?.release() }
         }, to: locks, atMost: nil),
       Comparison(
-        Subject("limiter, 200,000 cancelled", count: 200_000) {
-          let limiter = ConcurrencyLimiter(limit: 0)
-          await cancel(200_000) { try await limiter.withPermit {} }
-        },
-        to: Subject("actor semaphore", count: 200_000) {
+        cancelled(200_000),
+        to: .timed("actor semaphore", count: 200_000) {
           let semaphore = ActorSemaphore(count: 0)
-          await cancel(200_000) { try await semaphore.wait() }
+          return await timeToCancel(200_000) {
+            try await semaphore.wait()
+          } areWaiting: {
+            await semaphore.waiting == 200_000
+          }
         }, atMost: nil),
-      Comparison(
-        Subject("limiter, 200,000 cancelled", count: 200_000) {
-          let limiter = ConcurrencyLimiter(limit: 0)
-          await cancel(200_000) { try await limiter.withPermit {} }
-        },
-        to: Subject("limiter, 20,000 cancelled", count: 20_000) {
-          let limiter = ConcurrencyLimiter(limit: 0)
-          await cancel(20_000) { try await limiter.withPermit {} }
-        }, atMost: 2),
+      Comparison(cancelled(200_000), to: cancelled(20_000), atMost: 2),
     ]
   }
 }
@@ -82,14 +75,31 @@ private func share(
   }
 }
 
-/// Starts so many tasks that wait, and cancels them all.
-private func cancel(
-  _ count: Int, _ wait: @escaping @Sendable () async throws -> Void
-) async {
+private func cancelled(_ count: Int) -> Subject {
+  .timed("limiter, \(count) cancelled", count: count) {
+    let limiter = ConcurrencyLimiter(limit: 0)
+    return await timeToCancel(count) {
+      try await limiter.withPermit {}
+    } areWaiting: {
+      limiter.status.waiting == count
+    }
+  }
+}
+
+/// How long it takes from the cancellation of so many tasks that wait to the end of them all.
+private func timeToCancel(
+  _ count: Int, _ wait: @escaping @Sendable () async throws -> Void,
+  areWaiting: () async -> Bool
+) async -> Duration {
+  let clock = ContinuousClock()
+  var begin = clock.now
   await withDiscardingTaskGroup { group in
     for _ in 0..<count { group.addTask { try? await wait() } }
+    while await !areWaiting() { await Task.yield() }
+    begin = clock.now
     group.cancelAll()
   }
+  return begin.duration(to: clock.now)
 }
 
 @inline(never) private func nothing() async {}
@@ -111,6 +121,8 @@ private actor ActorSemaphore {
   private var head = 0
 
   init(count: Int) { self.count = count }
+
+  var waiting: Int { waiters.count }
 
   func wait() async throws {
     try Task.checkCancellation()

@@ -152,6 +152,24 @@ package struct AdmissionState<Waiter> {
     return waiters
   }
 
+  /// Lets someone go on who gave its permit back for a while.
+  ///
+  /// It has started long ago, so neither a pause nor the rate nor the order keeps it back, but there must
+  /// be room, and no barrier in flight.
+  package mutating func enterAgain(_ request: AdmissionRequest) -> Grant? {
+    let isBarrierRunning = !era.running.isMultiple(of: 2)
+    guard room > 0, inFlight == 0 || !isBarrierRunning else { return nil }
+    let id = request.key.map { lane(of: $0) }
+    guard id.flatMap({ lanes[$0] }).map({ $0.room > 0 }) ?? true else { return nil }
+    if isBarrierRunning { era.running += 1 }
+    inFlight += 1
+    if let id {
+      lanes.update(id) { $0.inFlight += 1 }
+      refresh(id)
+    }
+    return Grant(lane: id, weight: 1)
+  }
+
   /// Gives back what was granted.
   package mutating func leave(_ grant: Grant) {
     inFlight -= grant.weight

@@ -15,8 +15,8 @@
 /// **The limit** can be changed at any time. Lowering it interrupts nobody: it lets nobody start
 /// until enough have ended. Zero is a closed gate, and raising it lets waiters start at once.
 ///
-/// **Nesting.** A body that asks its own limiter again would wait for itself; what it gets instead is
-/// chosen with ``PermitNesting`` and never a hang.
+/// **Nesting.** A body that asks its own limiter again would wait for itself; what it gets instead
+/// is chosen with ``PermitNesting`` and never a hang.
 public final class ConcurrencyLimiter: Sendable {
   @usableFromInline let storage: LimiterStorage
 
@@ -60,10 +60,12 @@ public final class ConcurrencyLimiter: Sendable {
 
   /// Takes a permit, waiting for it if need be.
   ///
-  /// Prefer ``withPermit(priority:weight:_:)``. A permit taken here belongs to no task, so asking for
-  /// a second while holding it may wait for ever.
+  /// Prefer ``withPermit(priority:weight:_:)``. A permit taken here belongs to no task, so asking
+  /// for a second while holding it may wait for ever.
   ///
-  /// **Cancellation** while waiting throws. A permit that is there is not taken away.
+  /// **Cancellation.** A caller that is cancelled while it waits leaves the order and gets a
+  /// `CancellationError`, also if it was cancelled before the call and there is room. A permit that
+  /// is there is not taken away.
   ///
   /// - Parameters:
   ///   - priority: Where to stand in the order; the priority of the current task by default.
@@ -75,11 +77,16 @@ public final class ConcurrencyLimiter: Sendable {
     Permit(try await storage.acquire(priority: priority, weight: weight), of: storage)
   }
 
-  /// Takes a permit if there is one; nil if not, or if somebody waits whom this would overtake.
+  /// Takes a permit if there is one, overtaking nobody.
   ///
-  /// - Parameter weight: How many permits to take, all or none.
-  /// - Returns: The permit, to be released or dropped, or nil.
-  /// - Complexity: O(1).
+  /// It never waits and does not look at cancellation. In the body of a `withPermit` it takes a
+  /// permit that is shared, if ``PermitNesting`` allows that.
+  ///
+  /// - Parameter weight: How many permits to take, all or none. Below one is a programming error
+  ///   and traps.
+  /// - Returns: The permit, to be released or dropped; nil if there is none, if somebody waits, or
+  ///   if nesting is not allowed.
+  /// - Complexity: O(1), besides the permits that the caller is inside of.
   public func tryAcquire(weight: Int = 1) -> Permit? {
     guard let hold = storage.tryAcquire(weight: weight) else { return nil }
     return Permit(hold, of: storage)
@@ -88,6 +95,7 @@ public final class ConcurrencyLimiter: Sendable {
   /// Changes the limit; see the type for what that means to those in flight and those who wait.
   ///
   /// - Parameter limit: The most permits out at once, or zero. A negative number traps.
+  /// - Complexity: O(1), besides O(log *n*) for each of those who start, where *n* wait.
   public func setLimit(_ limit: Int) {
     precondition(limit >= 0, "a limit cannot be negative, but is \(limit)")
     storage.changeRule { $0.setLimit(limit) }
@@ -104,6 +112,8 @@ public final class ConcurrencyLimiter: Sendable {
   }
 
   /// What is true now, all of one moment.
+  ///
+  /// - Complexity: O(1), under a lock.
   public var status: Status {
     storage.read { Status(limit: $0.limit, inFlight: $0.inFlight, waiting: $0.waiting) }
   }

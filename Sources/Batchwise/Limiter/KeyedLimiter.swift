@@ -12,13 +12,15 @@
 /// **Order.** As in ``ConcurrencyLimiter``, except that a waiter whose key has no room is passed by
 /// those of other keys: a busy key keeps no other from starting.
 ///
-/// **The limits** can be changed at any time. Lowering one interrupts nobody, and zero is a closed gate.
+/// **The limits** can be changed at any time. Lowering one interrupts nobody, and zero is a closed
+/// gate.
 ///
-/// **Memory** follows the keys in use. A key with nothing in flight and nobody waiting is forgotten;
-/// only a limit of its own, set with ``setLimit(_:for:)``, is remembered.
+/// **Memory** follows the keys in use. A key with nothing in flight and nobody waiting is
+/// forgotten; only a limit of its own, set with ``setLimit(_:for:)``, is remembered.
 ///
 /// **Nesting.** A body may ask for its own key again, as ``PermitNesting`` says. Asking for another
-/// key throws a ``NestedPermitError``: two bodies that each hold the other's key would wait for ever.
+/// key throws a ``NestedPermitError``: two bodies that each hold the other's key would wait for
+/// ever.
 public final class KeyedLimiter<Key: Hashable & Sendable>: Sendable {
   @usableFromInline let storage: LimiterStorage
 
@@ -47,8 +49,8 @@ public final class KeyedLimiter<Key: Hashable & Sendable>: Sendable {
   /// - Parameters:
   ///   - key: Whose limit the permit falls under.
   ///   - priority: Where to stand in the order; the priority of the current task by default.
-  ///   - weight: How many permits to hold, all or none. More than a limit counts as the whole limit.
-  ///     Below one is a programming error and traps.
+  ///   - weight: How many permits to hold, all or none. More than a limit counts as the whole
+  ///     limit. Below one is a programming error and traps.
   ///   - body: What to run.
   /// - Returns: What the body returns.
   /// - Throws: What the body throws, `CancellationError`, or ``NestedPermitError``.
@@ -68,15 +70,18 @@ public final class KeyedLimiter<Key: Hashable & Sendable>: Sendable {
 
   /// Takes a permit for a key, waiting for it if need be.
   ///
-  /// Prefer ``withPermit(for:priority:weight:_:)``. A permit taken here belongs to no task, so asking
-  /// for a second while holding it may wait for ever.
+  /// Prefer ``withPermit(for:priority:weight:_:)``. A permit taken here belongs to no task, so
+  /// asking for a second while holding it may wait for ever.
   ///
-  /// **Cancellation** while waiting throws. A permit that is there is not taken away.
+  /// **Cancellation.** A caller that is cancelled while it waits leaves the order and gets a
+  /// `CancellationError`, also if it was cancelled before the call and there is room. A permit that
+  /// is there is not taken away.
   ///
   /// - Parameters:
   ///   - key: Whose limit the permit falls under.
   ///   - priority: Where to stand in the order; the priority of the current task by default.
-  ///   - weight: How many permits to take, all or none.
+  ///   - weight: How many permits to take, all or none; see
+  ///     ``withPermit(for:priority:weight:_:)``.
   /// - Returns: The permit, to be released or dropped.
   /// - Throws: `CancellationError`, or ``NestedPermitError`` in the body of a `withPermit`.
   /// - Complexity: O(log *n*), where *n* wait.
@@ -88,14 +93,17 @@ public final class KeyedLimiter<Key: Hashable & Sendable>: Sendable {
       try await storage.acquire(key: key, priority: priority, weight: weight), of: storage)
   }
 
-  /// Takes a permit for a key if there is one; nil if not, or if somebody waits whom this would
-  /// overtake.
+  /// Takes a permit for a key if there is one, overtaking nobody.
+  ///
+  /// It never waits and does not look at cancellation. In the body of a `withPermit` for the same
+  /// key it takes a permit that is shared, if ``PermitNesting`` allows that.
   ///
   /// - Parameters:
   ///   - key: Whose limit the permit falls under.
-  ///   - weight: How many permits to take, all or none.
-  /// - Returns: The permit, to be released or dropped, or nil.
-  /// - Complexity: O(1).
+  ///   - weight: How many permits to take, all or none. Below one is a programming error and traps.
+  /// - Returns: The permit, to be released or dropped; nil if there is none, if somebody waits whom
+  ///   this would overtake, or if nesting is not allowed.
+  /// - Complexity: O(1), besides the permits that the caller is inside of.
   public func tryAcquire(for key: Key, weight: Int = 1) -> Permit? {
     guard let hold = storage.tryAcquire(key: AdmissionKey(key), weight: weight) else { return nil }
     return Permit(hold, of: storage)
@@ -171,6 +179,8 @@ public final class KeyedLimiter<Key: Hashable & Sendable>: Sendable {
   }
 
   /// What is true now, all of one moment.
+  ///
+  /// - Complexity: O(1), under a lock.
   public var status: Status {
     storage.read {
       Status(
@@ -180,6 +190,8 @@ public final class KeyedLimiter<Key: Hashable & Sendable>: Sendable {
   }
 
   /// What is true now of one key, all of one moment.
+  ///
+  /// - Complexity: O(1), under a lock.
   public func status(for key: Key) -> KeyStatus {
     let key = AdmissionKey(key)
     return storage.read { rule in

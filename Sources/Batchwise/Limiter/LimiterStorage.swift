@@ -23,8 +23,9 @@ final class LimiterStorage: Sendable {
   @usableFromInline
   enum Answer {
     case granted(SlabID)
-    /// It has a place in the order; its task had this priority then.
-    case waits(SlabID, since: TaskPriority)
+    /// It has a place in the order; its task had this priority then, as a number, for the size of
+    /// `TaskPriority` is known only when the program runs.
+    case waits(SlabID, since: UInt8)
   }
 
   /// Takes a permit at once, or a place in the order, which is to be awaited with `wait`.
@@ -41,11 +42,12 @@ final class LimiterStorage: Sendable {
   ) throws -> Answer {
     if Task.isCancelled { throw CancellationError() }
     let request = request(key: key, weight: weight)
-    var ownPriority = TaskPriority.medium
+    var ownPriority: UInt8 = 0
     let (answer, woken) = state.withLock { state in
       state.enterOrWait(request, inside: { HeldPermit.holds(of: number) }, arrival: arrival) {
-        ownPriority = Task.currentPriority
-        return priority ?? ownPriority
+        let own = Task.currentPriority
+        ownPriority = own.rawValue
+        return priority ?? own
       }
     }
     wake(woken)
@@ -58,9 +60,9 @@ final class LimiterStorage: Sendable {
 
   /// Waits for the turn of a place in the order.
   @usableFromInline
-  func wait(_ ticket: SlabID, since priority: TaskPriority) async throws -> SlabID {
+  func wait(_ ticket: SlabID, since priority: UInt8) async throws -> SlabID {
     let turn = await withTaskCancellationHandler {
-      await withEscalationHandler(since: priority) {
+      await withEscalationHandler(since: TaskPriority(rawValue: priority)) {
         await withCheckedContinuation { continuation in
           let turn = state.withLock { $0.suspend(ticket, continuation) }
           if let turn { continuation.resume(returning: turn) }

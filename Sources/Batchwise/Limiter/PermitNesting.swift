@@ -14,10 +14,12 @@ public struct PermitNesting: Sendable, Hashable {
 
   /// Those inside share the permit that is held.
   ///
-  /// They take turns on it, as many at once as it has weight. It is given back when its holder and all of them are over.
+  /// They take turns on it, as many at once as it has weight, in the order that a limiter has. It
+  /// is given back when its holder and all of them are over. A request for another key still
+  /// throws.
   public static let shares = PermitNesting(kind: .shares)
 
-  /// The request throws a ``NestedPermitError``.
+  /// The request throws a ``NestedPermitError``; one that only tries gets no permit.
   public static let fails = PermitNesting(kind: .fails)
 }
 

@@ -2,8 +2,9 @@
 
 /// A limit that rises by one for each round of successes, and falls by a share at a drop.
 ///
-/// It looks at drops alone, so it suits work that says when it is too much, or has a timeout. It
-/// rises until something is dropped, and swings around what is possible.
+/// Additive increase, multiplicative decrease, as TCP avoids congestion with it (RFC 5681, section
+/// 3.1). It looks at drops alone, so it suits work that says when it is too much, or has a timeout.
+/// It rises until something is dropped, and swings around what is possible.
 ///
 /// - It rises only while at least half of it is used: idle time teaches nothing.
 /// - What is dropped together counts once.
@@ -15,9 +16,10 @@ public struct AIMDLimit: AdaptiveLimit {
   /// Creates a rule.
   ///
   /// - Parameters:
-  ///   - initial: The limit at first.
+  ///   - initial: The limit at first, moved within the bounds.
   ///   - bounds: What the limit stays within; less than one traps.
-  ///   - decrease: What is left of the limit after a drop, between zero and one.
+  ///   - decrease: What is left of the limit after a drop, from zero to below one; anything else
+  ///     traps.
   public init(initial: Int, within bounds: ClosedRange<Int>, decrease: Double = 0.75) {
     precondition((0..<1).contains(decrease), "a decrease to \(decrease) of the limit")
     self.decrease = decrease

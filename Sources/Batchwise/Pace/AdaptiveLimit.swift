@@ -32,6 +32,10 @@ public struct LimitSample: Sendable, Hashable {
   public var inFlight: Int
 
   /// Describes an ending.
+  ///
+  /// - Parameters:
+  ///   - ending: How it ended.
+  ///   - inFlight: How much was in flight when it began, itself included.
   public init(_ ending: Ending, inFlight: Int) {
     self.ending = ending
     self.inFlight = inFlight

@@ -50,14 +50,15 @@ public final class AdaptiveLimiter<Limit: AdaptiveLimit>: Sendable {
   /// Runs a body that holds a permit, and learns from how it ends.
   ///
   /// Order and cancellation are those of ``ConcurrencyLimiter/withPermit(priority:weight:_:)``. A
-  /// body that fails in a task that is cancelled is ignored, whatever it throws.
+  /// body that fails in a task that is cancelled is ignored, whatever it throws. The body runs
+  /// where the caller runs.
   ///
   /// - Parameters:
   ///   - priority: Where to stand in the order; the priority of the current task by default.
   ///   - body: What to run.
   /// - Returns: What the body returns.
   /// - Throws: What the body throws, `CancellationError`, or ``NestedPermitError``.
-  /// - Complexity: O(log *n*), where *n* wait.
+  /// - Complexity: O(log *n*), where *n* wait, and what the rule costs, which is told under a lock.
   public func withPermit<Success>(
     priority: TaskPriority? = nil, _ body: () async throws -> Success
   ) async throws -> Success {
@@ -80,6 +81,8 @@ public final class AdaptiveLimiter<Limit: AdaptiveLimit>: Sendable {
   }
 
   /// The limit that was found, and how many are in flight and wait, in one snapshot.
+  ///
+  /// - Complexity: O(1), under a lock.
   public var status: ConcurrencyLimiter.Status { limiter.status }
 
   private func record(_ sample: LimitSample) {

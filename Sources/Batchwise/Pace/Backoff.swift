@@ -8,7 +8,8 @@ public struct Backoff: Sendable, Hashable {
   public enum Jitter: Sendable, Hashable {
     /// Always the whole pause.
     case none
-    /// Any part of the pause, each as likely: those who failed together do not come back together.
+    /// Any part of the pause, from nothing to all of it, each as likely: those who failed together
+    /// do not come back together. Elsewhere this is called full jitter.
     case full
   }
 
@@ -28,6 +29,9 @@ public struct Backoff: Sendable, Hashable {
   }
 
   /// A pause that grows from failure to failure until it reaches the cap.
+  ///
+  /// After failure *n* it is `first` times `factor` to the power of *n* - 1, and never more than
+  /// `cap`.
   ///
   /// - Parameters:
   ///   - first: The pause after the first failure; a negative pause is a programming error and

@@ -8,8 +8,9 @@
 /// much of the time now is normal, and gets its square root on top, as room to rise into.
 ///
 /// - At first, and from time to time, the limit is halved for a round, and what is normal is found
-///   out anew: work that has become slower for good is then not taken for a queue. If that makes the
-///   work twice as fast, nearly all of it was queue, and the limit stays halved and is halved again.
+///   out anew: work that has become slower for good is then not taken for a queue. If that makes
+///   the work twice as fast, nearly all of it was queue, and the limit stays halved and is halved
+///   again.
 /// - It rises only while at least half of it is used: idle time teaches nothing.
 /// - A drop takes a quarter away, and what is dropped together counts once.
 public struct GradientLimit: AdaptiveLimit {
@@ -40,7 +41,7 @@ public struct GradientLimit: AdaptiveLimit {
   /// Creates a rule.
   ///
   /// - Parameters:
-  ///   - initial: The limit at first.
+  ///   - initial: The limit at first, moved within the bounds.
   ///   - bounds: What the limit stays within; less than one traps.
   ///   - tolerance: How many times as long as normal work may take before the limit falls; less
   ///     than one traps.

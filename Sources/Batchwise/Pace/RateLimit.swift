@@ -24,7 +24,7 @@ public struct RateLimit: Sendable, Hashable {
   ///
   /// It is full at first. What was not taken in quiet times is there for a burst, and in any length
   /// of time at most `burst` tokens more are taken than the rate allows. It remembers one moment,
-  /// however large it is.
+  /// however large it is, as the virtual scheduling algorithm of ITU-T I.371 does.
   ///
   /// - Parameters:
   ///   - tokens: How many tokens drip in during `period`; fewer than one is a programming error and

@@ -53,6 +53,7 @@ public func withRetry<Success, Failure: Error>(
 func retry<Success, Failure: Error>(
   _ policy: RetryPolicy, budget: RetryBudget?, by alarm: Alarm,
   _ generator: some RandomNumberGenerator,
+  sleep: ((_ deadline: Duration) async throws(CancellationError) -> Void)? = nil,
   runAttempt: (_ attempt: () -> RetryAttempt) async throws(Failure) -> Success
 ) async throws(Failure) -> Success {
   if Task.isCancelled, let error = CancellationError() as? Failure { throw error }
@@ -80,7 +81,11 @@ func retry<Success, Failure: Error>(
       budget?.payForRetry() ?? true
     else { throw failure }
     do {
-      try await alarm.sleep(until: now + pause)
+      if let sleep {
+        try await sleep(now + pause)
+      } else {
+        try await alarm.sleep(until: now + pause)
+      }
     } catch {
       throw error as? Failure ?? failure
     }

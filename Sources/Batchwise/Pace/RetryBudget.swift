@@ -8,8 +8,9 @@ import Synchronization
 ///     try await withRetry(policy, budget: budget) { _ in try await load(url) }
 ///
 /// When everything fails, every caller's retries multiply the load of a service that is in trouble
-/// already. Share one budget among all calls to it: while most succeed nobody notices it, and in
-/// an outage the load stays near what it was.
+/// already. Share one budget among all calls to it: while most succeed nobody notices it, and in an
+/// outage the load stays near what it was. `withRetry` draws on it by itself; the methods are for
+/// code that tries again in its own way.
 public final class RetryBudget: Sendable {
   private let state: Mutex<RetryBudgetState>
 

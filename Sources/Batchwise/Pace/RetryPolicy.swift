@@ -15,8 +15,10 @@ public struct RetryPolicy: Sendable {
     case stop
     /// Try again after the backoff.
     case retry
-    /// Try again, but not before this time has passed, as a server asked. The backoff is added, so
-    /// that not all whom it asked come at the same moment.
+    /// Try again, but not before this time has passed, as a server asked.
+    ///
+    /// Such as by `Retry-After` (RFC 9110, section 10.2.3). The backoff is added, so that not all
+    /// whom it asked come at the same moment. A negative time counts as zero.
     case retryAfter(Duration)
   }
 
@@ -36,7 +38,8 @@ public struct RetryPolicy: Sendable {
   ///   - timeBudget: The time in which the last attempt has to begin. An attempt that runs is not
   ///     interrupted; `withTimeout` does that.
   ///   - backoff: How long to pause.
-  ///   - classify: What to do about an error; all are worth another attempt if nothing is said.
+  ///   - classify: What to do about an error; all are worth another attempt if nothing is said. It
+  ///     is not asked about the last attempt's error, nor when the calling task is cancelled.
   public init(
     attempts: Int, within timeBudget: Duration? = nil, backoff: Backoff,
     classify: @escaping @Sendable (any Error) -> Verdict = { _ in .retry }

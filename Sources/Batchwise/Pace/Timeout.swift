@@ -41,7 +41,8 @@ public func withTimeout<Success: Sendable>(
 ///     let sum = try await withTimeout(.seconds(5)) { await count(files) }
 ///
 /// As the variant for work that can fail, with one difference: there is no room for a
-/// `CancellationError`. In a task that is cancelled the work runs, and sees `Task.isCancelled`.
+/// `CancellationError`. In a task that is cancelled the work runs without a deadline, and sees
+/// `Task.isCancelled`.
 ///
 /// - Parameters:
 ///   - timeout: How long the work may take, counted from the call.

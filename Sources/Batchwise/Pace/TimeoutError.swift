@@ -10,6 +10,10 @@ public struct TimeoutError: Error, CustomStringConvertible {
   public let cause: (any Error)?
 
   /// Creates an error for work that had this much time.
+  ///
+  /// - Parameters:
+  ///   - timeout: The time that it had.
+  ///   - cause: What it threw when it was cancelled, if that says more than that it was.
   public init(timeout: Duration, cause: (any Error)? = nil) {
     self.timeout = timeout
     self.cause = cause

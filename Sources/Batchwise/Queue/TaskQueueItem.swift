@@ -31,6 +31,8 @@ final class TaskQueueItem: TaskExecutor {
     var door = Door.closed(nil)
     /// Nil before it was made and after its end, so that item and task do not keep each other.
     var task: Task<Void, Never>?
+    /// Nil once it has been entered or never will be, so that a handle does not keep what it holds.
+    var operation: Operation?
     var outcome: Outcome?
     var readers = Tickets<CheckedContinuation<Outcome?, Never>, Outcome?>()
   }
@@ -46,8 +48,11 @@ final class TaskQueueItem: TaskExecutor {
   ) {
     self.options = options
     self.storage = storage
-    let task = Task(executorPreference: self, priority: priority) { await self.run(operation) }
-    state.withLock { $0.task = task }
+    let task = Task(executorPreference: self, priority: priority) { await self.run() }
+    state.withLock { state in
+      state.task = task
+      state.operation = operation
+    }
   }
 
   // MARK: The door
@@ -87,18 +92,20 @@ final class TaskQueueItem: TaskExecutor {
   }
 
   // What need not suspend is apart, for each item's task has to find room for all that this one keeps.
-  private func run(_ operation: Operation) async {
-    guard let id = begin() else { return }
+  private func run() async {
+    guard let (id, operation) = begin() else { return }
     do {
-      end(id, .success(try await operation()))
+      let value = try await HeldPermit.current.withValue(storage.mark(id), operation: operation)
+      end(id, .success(value))
     } catch {
       end(id, .failure(error))
     }
   }
 
   /// Learns what was decided; nil if the operation is not to be entered.
-  private func begin() -> SlabID? {
-    switch state.withLock({ $0.door }) {
+  private func begin() -> (SlabID, Operation)? {
+    let (door, operation) = state.withLock { ($0.door, $0.operation.take()) }
+    switch door {
     case .closed: preconditionFailure("an item has begun before it was admitted")
     case .open(.refused(let refusal)):
       storage.tell(.ended(refusal == .cancelled ? .cancelled : .refused), self)
@@ -106,7 +113,7 @@ final class TaskQueueItem: TaskExecutor {
       return nil
     case .open(.starts(let id)):
       storage.tell(.started, self)
-      guard Task.isCancelled else { return id }
+      if let operation, !Task.isCancelled { return (id, operation) }
       // It was cancelled between its admission and this moment.
       end(id, .failure(CancellationError()))
       return nil
@@ -115,6 +122,10 @@ final class TaskQueueItem: TaskExecutor {
 
   /// Gives the item's place on, and then tells what became of it.
   private func end(_ id: SlabID, _ outcome: Outcome) {
+    // From here on it can be late no more.
+    let isLate = options.timeout != nil && storage.read { state, _ in state.stopTimeout(of: id) }
+    let outcome: Outcome =
+      isLate ? .failure(TaskQueueError(code: .timedOut, name: options.name)) : outcome
     let end: TaskQueueOutcome =
       switch outcome {
       case .success: .succeeded
@@ -122,8 +133,8 @@ final class TaskQueueItem: TaskExecutor {
       case .failure: .failed
       }
     storage.tell(.ended(end), self)
-    let isOverdue = storage.note { state, now in state.end(id, end, at: now) }
-    keep(isOverdue ? .failure(TaskQueueError(code: .timedOut, name: options.name)) : outcome)
+    storage.note { state, now in state.end(id, end, at: now) }
+    keep(outcome)
   }
 
   // MARK: The outcome

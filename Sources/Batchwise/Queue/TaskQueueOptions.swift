@@ -14,17 +14,27 @@ public struct TaskQueueOptions: Sendable {
   /// How much longer an item must have waited to start before one that is one point of priority
   /// above it; nil if none ever does.
   ///
-  /// `TaskPriority.high` is 16 points above `.background`, so with a second a background item starts
-  /// before each high one that was added more than 16 seconds after it.
+  /// `TaskPriority.high` is 16 points above `.background`, so with a second a background item
+  /// starts before each high one that was added more than 16 seconds after it.
   public var ageing: Duration?
 
-  /// Called for every event, by the item's own task.
+  /// Called for every event: for `added` by who adds the item, and else by the item's own task.
   ///
   /// It must be quick. An item's `started` is told after it was admitted and its `ended` before its
-  /// place is given on, so in the order of the calls never more than the limit are in flight.
+  /// place is given on, so in the order of the calls never more than the limit are in flight. An item
+  /// that lends its place while it waits, for another or to be tried again, is started all the while,
+  /// and comes on top.
   public var onEvent: (@Sendable (TaskQueueEvent) -> Void)?
 
   /// Describes options; by default the plainest.
+  ///
+  /// - Parameters:
+  ///   - limitPerKey: The most items in flight at once that have the same key. A negative number is
+  ///     a programming error and traps.
+  ///   - rate: How often an item starts at most.
+  ///   - backlog: How many items may wait, and what happens to one more.
+  ///   - ageing: What waiting is worth; see ``ageing``.
+  ///   - onEvent: Called for every event; see ``onEvent``.
   public init(
     limitPerKey: Int = .max, rate: RateLimit? = nil, backlog: TaskQueueBacklog = .unbounded,
     ageing: Duration? = nil, onEvent: (@Sendable (TaskQueueEvent) -> Void)? = nil
@@ -72,8 +82,8 @@ public struct TaskQueueBacklog: Sendable, Hashable {
   /// At most so many items wait.
   ///
   /// - Parameters:
-  ///   - capacity: How many may wait. Zero means now or not at all; a negative number is a programming
-  ///     error and traps.
+  ///   - capacity: How many may wait. Zero means now or not at all; a negative number is a
+  ///     programming error and traps.
   ///   - overflow: What gives way.
   /// - Returns: The backlog.
   public static func limited(to capacity: Int, overflow: Overflow = .refuse) -> TaskQueueBacklog {

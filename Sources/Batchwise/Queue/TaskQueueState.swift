@@ -7,55 +7,6 @@
 struct TaskQueueState<Job, Waiter> {
   typealias ItemID = SlabID
 
-  /// What the shell does for the state.
-  struct Effects {
-    /// Jobs to be started.
-    var starts: [(job: Job, id: ItemID)] = []
-    /// Jobs that will never start, and why.
-    var refusals: [(job: Job, reason: TaskQueueRefusal)] = []
-    /// Jobs in flight to be cancelled.
-    var cancellations: [Job] = []
-    /// Who is to be woken, and whether what it waited for is there; if not, it was cancelled.
-    var woken: [(waiter: Waiter, isReached: Bool)] = []
-    /// When the state wants to be asked again, if nothing happens before.
-    var wakeUp: Duration?
-    /// Whether nothing is left and nothing will come.
-    var isOver = false
-  }
-
-  /// An item from `add` to its end.
-  struct Item {
-    enum Phase {
-      /// The backlog was full, and who added it waits for room. Exits: waiting, inFlight, over.
-      case offered(TicketID)
-      /// Accepted. Exits: inFlight, over.
-      case waiting(AdmissionState<ItemID>.ID)
-      /// Started. Exit: over, when it has ended.
-      case inFlight(AdmissionState<ItemID>.Grant, since: Duration)
-    }
-
-    let job: Job
-    var options: TaskQueueItemOptions
-    let addedAt: Duration
-    var phase: Phase?
-    /// When its timeout is over, for waiting or for running.
-    var deadline: SlabID?
-    /// Whether its timeout for running is over.
-    var isOverdue = false
-
-    var isOffered: Bool {
-      if case .offered? = phase { true } else { false }
-    }
-
-    var isWaiting: Bool {
-      if case .waiting? = phase { true } else { false }
-    }
-
-    var startedAt: Duration? {
-      if case .inFlight(_, let start)? = phase { start } else { nil }
-    }
-  }
-
   typealias TicketID = Tickets<Waiter, Bool>.ID
 
   private var admission: AdmissionState<ItemID>
@@ -67,8 +18,11 @@ struct TaskQueueState<Job, Waiter> {
   private var conditions: [(ticket: TicketID, condition: TaskQueueCondition)] = []
   /// Those offered, those that wait and those in flight, each in the order in which they became so.
   private var offered = ItemOrder()
+  private var offeredCount = 0
   private var waiting = ItemOrder()
   private var inFlight = ItemOrder()
+  /// Items that want their place again, first come, first served.
+  private var returning: [(item: ItemID, ticket: TicketID)] = []
   private var effects = Effects()
   private var armedFor: Duration?
   private var counts = TaskQueueCounts()
@@ -117,28 +71,34 @@ struct TaskQueueState<Job, Waiter> {
       item.deadline = deadline
     }
     offered.append(id)
+    offeredCount += 1
     if isFinished { takeOut(id, .finished) }
     return (id, ticket)
   }
 
-  /// Notes that an item in flight has ended, and tells whether it was overdue.
-  mutating func end(_ id: ItemID, _ outcome: TaskQueueOutcome, at now: Duration) -> Bool {
-    guard let item = items.remove(id), case .inFlight(let grant, let start)? = item.phase else {
-      return false
-    }
-    admission.leave(grant)
+  /// Notes that the operation of an item is over, and tells whether its timeout was before.
+  mutating func stopTimeout(of id: ItemID) -> Bool {
+    guard let item = items[id] else { return false }
+    if let deadline = item.deadline { _ = deadlines.remove(deadline) }
+    items.update(id) { $0.deadline = nil }
+    return item.isOverdue
+  }
+
+  /// Notes that an item in flight has ended.
+  mutating func end(_ id: ItemID, _ outcome: TaskQueueOutcome, at now: Duration) {
+    guard let item = items.remove(id), let start = item.startedAt else { return }
+    if case .inFlight(let grant, _)? = item.phase { admission.leave(grant) }
     if let deadline = item.deadline { _ = deadlines.remove(deadline) }
     if item.isOverdue { counts.overdue -= 1 }
-    counts.note(item.isOverdue ? .failed : outcome)
+    counts.note(outcome)
     runTimes.record(now - start)
     inFlight.compact(to: admission.inFlight) { [items] in items.contains($0) }
-    return item.isOverdue
   }
 
   /// Cancels an item, whether it waits or is in flight.
   mutating func cancel(_ id: ItemID) {
     switch items[id]?.phase {
-    case .inFlight?: if let item = items[id] { effects.cancellations.append(item.job) }
+    case .inFlight?, .lent?: if let item = items[id] { effects.cancellations.append(item.job) }
     case .offered?, .waiting?: takeOut(id, .cancelled)
     case nil: break
     }
@@ -160,6 +120,38 @@ struct TaskQueueState<Job, Waiter> {
     guard items.contains(id) else { return }
     items.update(id) { $0.options.priority = priority }
     if case .waiting(let place)? = items[id]?.phase { admission.setPriority(priority, of: place) }
+  }
+
+  /// Lets others have an item's place while it waits, for another item or for time to pass.
+  ///
+  /// Otherwise it could wait for itself, also for one that has started: that one may have lent its own
+  /// place, and want one to go on. It is asked with all items that the caller is inside of, and
+  /// returns the one that has given its place, if any.
+  mutating func lend(from holders: [ItemID], for awaited: ItemID?) -> ItemID? {
+    guard awaited.map({ items.contains($0) }) ?? true,
+      let lender = holders.first(where: { items[$0]?.startedAt != nil }), lender != awaited
+    else { return nil }
+    switch items[lender]?.phase {
+    case .inFlight(let grant, let start)?:
+      admission.leave(grant)
+      items.update(lender) { $0.phase = .lent(waits: 1, since: start) }
+    case .lent(let waits, let start)?:
+      items.update(lender) { $0.phase = .lent(waits: waits + 1, since: start) }
+    case .offered?, .waiting?, nil: return nil
+    }
+    return lender
+  }
+
+  /// Takes a ticket for the item's return to a place, now that its waiting is over.
+  mutating func takeBack(_ id: ItemID) -> TicketID {
+    let ticket = tickets.issue()
+    if case .lent(let waits, let start)? = items[id]?.phase, waits > 1 {
+      items.update(id) { $0.phase = .lent(waits: waits - 1, since: start) }
+      decide(ticket, true)
+    } else {
+      returning.append((id, ticket))
+    }
+    return ticket
   }
 
   // MARK: The whole queue
@@ -208,7 +200,7 @@ struct TaskQueueState<Job, Waiter> {
       _ = deadlines.popFirst()
       guard let item = items[first.value] else { continue }
       items.update(first.value) { $0.deadline = nil }
-      if case .inFlight? = item.phase {
+      if item.startedAt != nil {
         items.update(first.value) { $0.isOverdue = true }
         counts.overdue += 1
         effects.cancellations.append(item.job)
@@ -221,6 +213,7 @@ struct TaskQueueState<Job, Waiter> {
   /// Lets start what may start, and returns all that is to be done.
   mutating func settle(at now: Duration) -> Effects {
     version += 1
+    letReturn()
     repeat {
       while let admitted = admission.admit(at: now) {
         start(admitted.waiter, admitted.grant, at: now)
@@ -250,7 +243,7 @@ struct TaskQueueState<Job, Waiter> {
     case .offered?: .waiting(.backlog)
     case .waiting(let place)?:
       admission.hindrance(of: place, at: now).map { .waiting(TaskQueueHindrance($0, at: now)) }
-    case .inFlight?: .inFlight
+    case .inFlight?, .lent?: .inFlight
     case nil: nil
     }
   }
@@ -261,7 +254,7 @@ struct TaskQueueState<Job, Waiter> {
     let longestInFlight = inFlight.first { [items] in items.contains($0) }
     return TaskQueueStatus(
       limit: admission.limit, inFlight: admission.inFlight, waiting: admission.waiting,
-      offered: items.count - admission.inFlight - admission.waiting, isPaused: admission.isPaused,
+      offered: offeredCount, isPaused: admission.isPaused,
       isFinished: isFinished, counts: counts,
       longestWait: longestWaiting.flatMap { items[$0]?.addedAt }.map { now - $0 },
       longestRun: longestInFlight.flatMap { items[$0]?.startedAt }.map { now - $0 },
@@ -290,16 +283,14 @@ struct TaskQueueState<Job, Waiter> {
 
   /// Starts an item, or lets it wait; false if the backlog is full.
   private mutating func accept(_ id: ItemID, at now: Duration) -> Bool {
-    guard let options = items[id]?.options else { return true }
-    let request = AdmissionRequest(
-      priority: options.priority, key: options.key, isBarrier: options.isBarrier)
+    guard let request = items[id]?.request else { return true }
     if let grant = admission.enter(request, at: now) {
       start(id, grant, at: now)
       return true
     }
     guard admission.waiting < capacity else { return false }
     let place = admission.wait(id, for: request, at: now)
-    if items[id]?.deadline == nil, let timeout = options.waitTimeout {
+    if items[id]?.deadline == nil, let timeout = items[id]?.options.waitTimeout {
       let deadline = deadlines.insert(id, rank: now + timeout)
       items.update(id) { $0.deadline = deadline }
     }
@@ -308,11 +299,24 @@ struct TaskQueueState<Job, Waiter> {
     return true
   }
 
+  /// Gives items their place again that have lent it; they come before all who have not started.
+  private mutating func letReturn() {
+    while let (id, ticket) = returning.first {
+      if let item = items[id], case .lent(_, let start)? = item.phase {
+        guard let grant = admission.enterAgain(item.request) else { return }
+        items.update(id) { $0.phase = .inFlight(grant, since: start) }
+      }
+      returning.removeFirst()
+      decide(ticket, true)
+    }
+  }
+
   private mutating func acceptOffers(at now: Duration) -> Bool {
     var hasAccepted = false
     while let id = offered.first(where: { [items] in items[$0]?.isOffered ?? false }),
       case .offered(let ticket)? = items[id]?.phase, accept(id, at: now)
     {
+      offeredCount -= 1
       decide(ticket, true)
       hasAccepted = true
     }
@@ -331,7 +335,11 @@ struct TaskQueueState<Job, Waiter> {
     }
     inFlight.append(id)
     waitTimes.record(now - item.addedAt)
-    effects.starts.append((item.job, id))
+    if effects.firstStart == nil {
+      effects.firstStart = (item.job, id)
+    } else {
+      effects.furtherStarts.append((item.job, id))
+    }
   }
 
   /// Who gives place to a new item when the backlog is full.
@@ -346,9 +354,11 @@ struct TaskQueueState<Job, Waiter> {
   /// Takes an item out that has not started.
   private mutating func takeOut(_ id: ItemID, _ reason: TaskQueueRefusal) {
     switch items[id]?.phase {
-    case .offered(let ticket)?: decide(ticket, false)
+    case .offered(let ticket)?:
+      offeredCount -= 1
+      decide(ticket, false)
     case .waiting(let place)?: _ = admission.cancel(place)
-    case .inFlight?, nil: return
+    case .inFlight?, .lent?, nil: return
     }
     refuse(id, reason)
   }

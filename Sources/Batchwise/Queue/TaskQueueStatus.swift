@@ -4,7 +4,7 @@
 public struct TaskQueueStatus: Sendable, Hashable {
   /// The most items in flight at once.
   public var limit: Int
-  /// How many items have started and not ended.
+  /// How many items have started and not ended, without those that lend their place meanwhile.
   public var inFlight: Int
   /// How many items are accepted and have not started.
   public var waiting: Int
@@ -49,13 +49,14 @@ public struct TaskQueueCounts: Sendable, Hashable {
   }
 }
 
-/// What became of an item.
+/// What became of an item, as its event tells it and ``TaskQueueCounts`` counts it.
 public enum TaskQueueOutcome: Sendable, Hashable {
   /// Its operation returned.
   case succeeded
-  /// Its operation threw, or its timeout was over.
+  /// Its operation threw, or its timeout was over before it ended, whatever it returned.
   case failed
-  /// It was cancelled.
+  /// It was cancelled before it started, or its operation threw `CancellationError` when it was
+  /// cancelled.
   case cancelled
   /// It was refused, dropped, or waited too long.
   case refused

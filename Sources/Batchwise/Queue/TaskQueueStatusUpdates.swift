@@ -15,12 +15,14 @@ public struct TaskQueueStatusUpdates: AsyncSequence, Sendable {
 
     init(storage: TaskQueueStorage) { self.storage = storage }
 
-    /// The newest status, once it is another than the one before; nil at the end.
+    /// The newest status, once something has changed; nil at the end, and when the reader is
+    /// cancelled.
     public mutating func next() async -> TaskQueueStatus? {
       await next(isolation: #isolation)
     }
 
-    /// The newest status, once it is another than the one before; nil at the end.
+    /// The newest status, once something has changed; nil at the end, and when the reader is
+    /// cancelled.
     public mutating func next(isolation: isolated (any Actor)?) async -> TaskQueueStatus? {
       guard !isOver else { return nil }
       do throws(CancellationError) {

@@ -10,6 +10,7 @@ final class TaskQueueStorage: Sendable {
   typealias State = TaskQueueState<TaskQueueItem, Waiter>
 
   private let state: Mutex<State>
+  private let number = HeldPermit.newLimiter()
   private let alarm: Alarm
   /// The one deadline that is set at the alarm, if any.
   private let wakeUp = Mutex<Alarm.ID?>(nil)
@@ -81,6 +82,43 @@ final class TaskQueueStorage: Sendable {
     if !isReached { throw CancellationError() }
   }
 
+  /// The mark for the operation of an item, by which the queue knows who waits inside it.
+  func mark(_ id: SlabID) -> HeldPermit { HeldPermit(id, of: number) }
+
+  /// Runs an operation until it succeeds or the policy gives up; its item lends its place in the pauses.
+  func retry(
+    _ policy: RetryPolicy, _ operation: TaskQueueItem.Operation
+  ) async throws -> any Sendable {
+    try await Batchwise.retry(
+      policy, budget: nil, by: alarm, SystemRandomNumberGenerator(),
+      sleep: { [self] deadline throws(CancellationError) in
+        let end: Result<Void, CancellationError> = await whileLendingPlace {
+          do throws(CancellationError) {
+            return .success(try await alarm.sleep(until: deadline))
+          } catch {
+            return .failure(error)
+          }
+        }
+        try end.get()
+      },
+      runAttempt: { _ in try await operation() })
+  }
+
+  /// Waits for something, such as what becomes of an item; an item that waits lends its place.
+  ///
+  /// If what is awaited is an item, it must still be there for that.
+  func whileLendingPlace<Result>(
+    for awaited: SlabID? = nil, _ wait: () async -> Result
+  ) async -> Result {
+    let holders = HeldPermit.holds(of: number)
+    guard !holders.isEmpty,
+      let lender = note({ state, _ in state.lend(from: holders, for: awaited) })
+    else { return await wait() }
+    let result = await wait()
+    _ = await suspend(note { state, _ in state.takeBack(lender) })
+    return result
+  }
+
   /// Waits until a condition holds, deaf to cancellation.
   func waitRegardless(for condition: TaskQueueCondition) async {
     _ = await suspend(state.withLock { $0.wait(for: condition) })
@@ -95,7 +133,8 @@ final class TaskQueueStorage: Sendable {
   }
 
   private func perform(_ effects: State.Effects) {
-    for (item, id) in effects.starts { item.open(.starts(id)) }
+    if let (item, id) = effects.firstStart { item.open(.starts(id)) }
+    for (item, id) in effects.furtherStarts { item.open(.starts(id)) }
     for (item, reason) in effects.refusals { item.open(.refused(reason)) }
     for item in effects.cancellations { item.cancel() }
     for (waiter, isReached) in effects.woken { waiter.resume(returning: isReached) }

@@ -7,8 +7,10 @@
 ///     }
 ///
 /// When the body returns, the queue is finished and what was added still runs. When it throws, or
-/// when the caller is cancelled, nothing more is taken in and all items are cancelled. In each case the
-/// call ends when they have ended. What items fail with is theirs: their handles tell.
+/// when the caller is cancelled, nothing more is taken in and all items are cancelled. In each case
+/// the call ends when they have ended. What items fail with is theirs: their handles tell.
+///
+/// A caller that is cancelled already runs the body too, and what that adds is refused.
 ///
 /// - Parameters:
 ///   - type: What the items return.

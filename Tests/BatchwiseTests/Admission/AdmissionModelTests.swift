@@ -7,10 +7,11 @@ import Testing
 
 @Suite("AdmissionState against its model", .timeLimit(.minutes(2)))
 struct AdmissionModelTests {
-  @Test("It does what two scanned arrays do, for 200,000 random steps", arguments: 1...10)
-  func random(seed: UInt64) {
+  @Test("It does what two scanned arrays do, for 400,000 random steps", arguments: 1...10)
+  func random(seed: UInt64) async {
     var random = SeededGenerator(seed: seed)
-    for round in 0..<50 {
+    for round in 0..<100 {
+      await Task.yield()
       let ageing: Duration? = round.isMultiple(of: 3) ? .seconds(2) : nil
       var pair = AdmissionPair(
         limit: Int.random(in: 0...4, using: &random),

@@ -53,8 +53,9 @@ struct LimiterCancellationTests {
   }
 
   @Test("starts nobody, if nobody ended")
-  func startsNobody() throws {
+  func startsNobody() async throws {
     for seed in 0..<200 as Range<UInt64> {
+      await Task.yield()
       let limiter = ConcurrencyLimiter(limit: 1)
       let executor = SteppingExecutor(seed: seed)
       _ = try executor.run {

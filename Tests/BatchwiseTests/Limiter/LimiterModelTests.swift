@@ -8,10 +8,11 @@ import Testing
 @Suite("LimiterState against its model", .timeLimit(.minutes(2)))
 struct LimiterModelTests {
   @Test("It does what its model does, whatever meets what", arguments: 1...5, [true, false])
-  func random(seed: UInt64, shares: Bool) {
+  func random(seed: UInt64, shares: Bool) async {
     var random = SeededGenerator(seed: seed)
     var met: Set<String> = []
     for round in 0..<200 {
+      await Task.yield()
       var pair = LimiterPair(
         limit: Int.random(in: 0...3, using: &random), nesting: shares ? .shares : .fails)
       var events: [LimiterPair.Event] = []

@@ -50,8 +50,9 @@ struct NestingTests {
   @Test(
     "from child tasks takes turns on the permit, as many at once as it has weight", arguments: 1...3
   )
-  func children(weight: Int) throws {
+  func children(weight: Int) async throws {
     for seed in 0..<200 as Range<UInt64> {
+      await Task.yield()
       let limiter = ConcurrencyLimiter(limit: 3)
       let probe = InFlightProbe()
       try Self.run(seed: seed) { _ in
@@ -150,8 +151,9 @@ struct NestingTests {
   }
 
   @Test("and being cancelled while it waits for its turn leaves the others theirs")
-  func cancelled() throws {
+  func cancelled() async throws {
     for seed in 0..<500 as Range<UInt64> {
+      await Task.yield()
       let limiter = ConcurrencyLimiter(limit: 2)
       let count = try Self.run(seed: seed) { executor in
         try await limiter.withPermit {
@@ -185,8 +187,9 @@ struct NestingTests {
   }
 
   @Test("never waits for itself, whatever is inside of what", arguments: 0..<4 as Range<UInt64>)
-  func random(round: UInt64) throws {
+  func random(round: UInt64) async throws {
     for seed in round * 250..<(round + 1) * 250 {
+      await Task.yield()
       let limiters = (1...2).map { ConcurrencyLimiter(limit: $0) }
       try Self.run(seed: seed) { executor in
         await withTaskGroup { group in

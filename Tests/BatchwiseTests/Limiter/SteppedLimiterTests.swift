@@ -51,8 +51,9 @@ struct SteppedLimiterTests {
 
   @Test(
     "keeps its permits, whoever comes, fails and is cancelled", arguments: 0..<8 as Range<UInt64>)
-  func mix(round: UInt64) throws {
+  func mix(round: UInt64) async throws {
     for seed in round * 1000..<(round + 1) * 1000 {
+      await Task.yield()
       var random = SeededGenerator(seed: seed)
       let limit = Int.random(in: 1...4, using: &random)
       let limiter = ConcurrencyLimiter(limit: limit)
@@ -88,8 +89,9 @@ struct SteppedLimiterTests {
   }
 
   @Test("has exactly as many in flight as the limit allows", arguments: 1...6)
-  func peak(limit: Int) throws {
+  func peak(limit: Int) async throws {
     for seed in 0..<100 as Range<UInt64> {
+      await Task.yield()
       let limiter = ConcurrencyLimiter(limit: limit)
       let probe = InFlightProbe()
       _ = try SteppingExecutor(seed: seed).run {
@@ -109,10 +111,11 @@ struct SteppedLimiterTests {
 
   @Test(
     "is quiet again when its caller is cancelled at any step", arguments: 0..<8 as Range<UInt64>)
-  func cancelledAtEveryStep(seed: UInt64) throws {
+  func cancelledAtEveryStep(seed: UInt64) async throws {
     for use in Use.allCases {
       var step = 0
       while true {
+        await Task.yield()
         let limiter = ConcurrencyLimiter(limit: 1)
         let probe = PermitProbe()
         let executor = SteppingExecutor(seed: seed)
@@ -136,10 +139,11 @@ struct SteppedLimiterTests {
   }
 
   @Test("is free when a map around it is cancelled at any step", arguments: 0..<4 as Range<UInt64>)
-  func cancelledMap(seed: UInt64) throws {
+  func cancelledMap(seed: UInt64) async throws {
     var step = 0
     var steps = 1
     while step <= steps {
+      await Task.yield()
       let limiter = ConcurrencyLimiter(limit: 2)
       let probe = InFlightProbe()
       let result: Result<[Int], any Error>
@@ -159,8 +163,9 @@ struct SteppedLimiterTests {
   }
 
   @Test("gives a permit to whoever is cancelled at that moment, or to the next, never to neither")
-  func grantedOrCancelled() throws {
+  func grantedOrCancelled() async throws {
     for seed in 0..<5000 as Range<UInt64> {
+      await Task.yield()
       let limiter = ConcurrencyLimiter(limit: 1)
       let executor = SteppingExecutor(seed: seed)
       let (bodies, _) = try executor.run {
@@ -188,8 +193,9 @@ struct SteppedLimiterTests {
   }
 
   @Test("never lets two that want three of four permits wait for each other")
-  func allOrNone() throws {
+  func allOrNone() async throws {
     for seed in 0..<200 as Range<UInt64> {
+      await Task.yield()
       let limiter = ConcurrencyLimiter(limit: 4)
       let probe = PermitProbe()
       _ = try SteppingExecutor(seed: seed).run {

@@ -168,6 +168,29 @@ struct SteppedTaskQueueTests {
     }
   }
 
+  @Test("An item whose timeout is over has failed, for its handle, its count and its event alike")
+  func timeoutEvent() throws {
+    for returns in [true, false] {
+      let log = Mutex<[TaskQueueEvent.Kind]>([])
+      let options = TaskQueueOptions { event in log.withLock { $0.append(event.kind) } }
+      let (result, _) = try SteppedQueue(seed: 1, limit: 1, options: options).run { queue, clock in
+        let late = queue.add(timeout: .seconds(1)) {
+          do {
+            try await clock.sleep(until: clock.now.advanced(by: .seconds(5)))
+          } catch {
+            if !returns { throw error }
+          }
+          return 1
+        }
+        return (try await late.result, queue.status.counts)
+      }
+      let (end, counts) = try result.get()
+      #expect(throws: TaskQueueError(code: .timedOut, name: nil)) { try end.get() }
+      #expect(counts.failed == 1 && counts.cancelled == 0 && counts.succeeded == 0)
+      #expect(log.withLock { $0 } == [.added, .started, .ended(.failed)])
+    }
+  }
+
   @Test("A timeout counts from the start, and the place is free only when the item has ended")
   func timeout() async throws {
     for seed in 0..<300 {
@@ -305,6 +328,107 @@ struct SteppedTaskQueueTests {
         return values
       }
       #expect(try result.get() == Array(0..<20), "seed \(seed)")
+    }
+  }
+
+  @Test("An item that pauses before it is tried again lends its place, and gets it back first")
+  func retry() throws {
+    for seed in 0..<300 {
+      let (result, _) = try SteppedQueue(seed: UInt64(seed), limit: 1).run { queue, clock in
+        let attempts = Mutex<[Duration]>([])
+        let policy = RetryPolicy(attempts: 3, backoff: .constant(.seconds(5), jitter: .none))
+        let flaky = queue.add(retry: policy) {
+          let count = attempts.withLock { attempts in
+            attempts.append(clock.now.sinceStart)
+            return attempts.count
+          }
+          if count < 3 { throw Boom(offset: count) }
+          return count
+        }
+        let other = queue.add { Int(clock.now.sinceStart / .milliseconds(1)) }
+        let ranAt = try await other.value
+        return (try await flaky.value, ranAt, attempts.withLock { $0 }, queue.status.inFlight)
+      }
+      let (value, ranAt, attempts, inFlight) = try result.get()
+      #expect(value == 3 && ranAt == 0 && inFlight == 0)
+      #expect(attempts == [.zero, .seconds(5), .seconds(10)])
+    }
+  }
+
+  @Test("Items that add to their own queue and wait never wait for themselves", arguments: 1...3)
+  func nested(limit: Int) throws {
+    for seed in 0..<300 {
+      let peak = Mutex(0)
+      let (result, _) = try SteppedQueue(seed: UInt64(seed), limit: limit).run { queue, _ in
+        @Sendable func leaves(_ depth: Int) async throws -> Int {
+          peak.withLock { $0 = max($0, queue.status.inFlight) }
+          await Task.yield()
+          if depth == 0 { return 1 }
+          let left = queue.add { try await leaves(depth - 1) }
+          let right = queue.add { try await leaves(depth - 1) }
+          let sum = try await left.value + right.value
+          peak.withLock { $0 = max($0, queue.status.inFlight) }
+          return sum
+        }
+        let sum = try await queue.add { try await leaves(3) }.value
+        try await queue.drain()
+        return (sum, queue.status)
+      }
+      let (sum, status) = try result.get()
+      #expect(sum == 8)
+      #expect(status.inFlight == 0 && status.waiting == 0 && status.counts.succeeded == 15)
+      #expect(peak.withLock { $0 } == limit, "seed \(seed)")
+    }
+  }
+
+  @Test("An item whose child tasks wait for others of its queue lends its place to them")
+  func nestedChildren() throws {
+    for seed in 0..<500 {
+      let (result, _) = try SteppedQueue(seed: UInt64(seed), limit: 1).run { queue, _ in
+        let outer = queue.add {
+          await withTaskGroup(of: Int.self) { group in
+            for number in 1...3 {
+              group.addTask { (try? await queue.add { number }.value) ?? 0 }
+            }
+            return await group.reduce(0, +)
+          }
+        }
+        let sum = try await outer.value
+        try await queue.drain()
+        return (sum, queue.status.inFlight)
+      }
+      #expect(try result.get() == (6, 0), "seed \(seed)")
+    }
+  }
+
+  @Test("An item that waits for room in its own full queue lends its place")
+  func nestedAddWhenRoom() throws {
+    for seed in 0..<300 {
+      let options = TaskQueueOptions(backlog: .limited(to: 1))
+      let (result, _) = try SteppedQueue(seed: UInt64(seed), limit: 1, options: options).run {
+        queue, _ in
+        let outer = queue.add {
+          let inner = try await queue.addWhenRoom { 2 }
+          return try await inner.value + 1
+        }
+        let other = queue.add { 1 }
+        return try await (outer.value, other.value)
+      }
+      #expect(try result.get() == (3, 1), "seed \(seed)")
+    }
+  }
+
+  @Test("An item that waits for a barrier it has added lends its place to it")
+  func nestedBarrier() throws {
+    for seed in 0..<300 {
+      let (result, _) = try SteppedQueue(seed: UInt64(seed), limit: 2).run { queue, _ in
+        let outer = queue.add { try await queue.add(isBarrier: true) { 2 }.value + 1 }
+        let behind = queue.add { 1 }
+        let values = try await (outer.value, behind.value)
+        try await queue.drain()
+        return (values.0, values.1, queue.status.inFlight)
+      }
+      #expect(try result.get() == (3, 1, 0), "seed \(seed)")
     }
   }
 

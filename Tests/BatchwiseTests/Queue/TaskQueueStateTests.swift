@@ -29,7 +29,7 @@ private struct Book {
 
   mutating func settle() {
     let effects = state.settle(at: now)
-    for (job, id) in effects.starts {
+    for (job, id) in [effects.firstStart].compactMap({ $0 }) + effects.furtherStarts {
       waiting[job] = nil
       inFlight[job] = id
     }
@@ -51,7 +51,7 @@ private struct Book {
 
   mutating func end(_ job: Int) {
     guard let id = inFlight.removeValue(forKey: job) else { return }
-    _ = state.end(id, .succeeded, at: now)
+    state.end(id, .succeeded, at: now)
     ended[job, default: 0] += 1
     settle()
   }
