@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Batchwise
-internal import Dispatch
 internal import Synchronization
 
 /// An item of a bounded queue, as its state sees it.
@@ -30,22 +29,25 @@ struct BoundedDispatchJob: Sendable {
   }
 }
 
-/// What a bounded queue and its items share: a lock around the state, and the queue where items run.
+/// What a bounded queue and its items share: a lock around the state, and the place where items run.
 final class BoundedDispatchCore: Sendable {
   typealias State = BoundedDispatchState<BoundedDispatchJob, @Sendable () -> Void>
 
   private let state: Mutex<State>
-  private let queue: DispatchQueue
+  private let submit: @Sendable (@escaping @Sendable () -> Void) -> Void
   private let label: String
   private let onMisuse: (@Sendable (BoundedDispatchError) -> Void)?
 
+  /// - Parameter submit: Sees to it that a block is run soon, at the same time as others, and not
+  ///   before it returns.
   init(
-    label: String, limit: Int, queue: DispatchQueue,
-    onMisuse: (@Sendable (BoundedDispatchError) -> Void)?
+    label: String, limit: Int, onMisuse: (@Sendable (BoundedDispatchError) -> Void)?,
+    submit: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void
   ) {
+    precondition(limit >= 0, "a limit cannot be negative, but is \(limit)")
     state = Mutex(State(limit: limit))
     self.label = label
-    self.queue = queue
+    self.submit = submit
     self.onMisuse = onMisuse
   }
 
@@ -87,7 +89,7 @@ final class BoundedDispatchCore: Sendable {
   }
 
   private func start(_ job: BoundedDispatchJob, _ grant: State.Grant) {
-    queue.async { [self] in run(job, grant) }
+    submit { [self] in run(job, grant) }
   }
 
   /// Runs a job, and after it those whose place it leaves, one after the other and not inside it.

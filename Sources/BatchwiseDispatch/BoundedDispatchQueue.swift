@@ -36,16 +36,19 @@ public final class BoundedDispatchQueue: Sendable {
   ///     one at a time, whatever the limit.
   ///   - onMisuse: Called when a completion is called twice or is let go of without a call, by the
   ///     thread that did it; nil to trap.
-  public init(
+  public convenience init(
     label: String, limit: Int, qos: DispatchQoS = .unspecified, target: DispatchQueue? = nil,
     onMisuse: (@Sendable (BoundedDispatchError) -> Void)? = nil
   ) {
-    precondition(limit >= 0, "a limit cannot be negative, but is \(limit)")
-    core = BoundedDispatchCore(
-      label: label, limit: limit,
-      queue: DispatchQueue(label: label, qos: qos, attributes: .concurrent, target: target),
-      onMisuse: onMisuse)
+    let queue = DispatchQueue(label: label, qos: qos, attributes: .concurrent, target: target)
+    self.init(
+      BoundedDispatchCore(label: label, limit: limit, onMisuse: onMisuse) { block in
+        queue.async(execute: block)
+      })
   }
+
+  /// Creates a queue around a core, whose blocks may go where a test takes every one of them itself.
+  init(_ core: BoundedDispatchCore) { self.core = core }
 
   deinit { core.release() }
 
@@ -74,11 +77,7 @@ public final class BoundedDispatchQueue: Sendable {
     execute work: @escaping @Sendable () throws -> Value, completionQueue: DispatchQueue,
     completion: @escaping @Sendable (Result<Value, any Error>) -> Void
   ) {
-    let ending = Ending(completionQueue, completion)
-    core.add(
-      BoundedDispatchJob(
-        .work { ending.result = Result { try work() } },
-        onEnd: { ending.tell() }, onDrop: { ending.tell(.failure($0)) }))
+    add(work: work) { result in completionQueue.async { completion(result) } }
   }
 
   /// Adds work that is in flight until its completion is called.
@@ -106,7 +105,20 @@ public final class BoundedDispatchQueue: Sendable {
     add(start: start) { result in completionQueue.async { completion(result) } }
   }
 
-  private func add<Value: Sendable>(
+  /// Adds work that is in flight while it runs, and tells at once how it ended.
+  func add<Value: Sendable>(
+    work: @escaping @Sendable () throws -> Value,
+    completion: @escaping @Sendable (Result<Value, any Error>) -> Void
+  ) {
+    let ending = Ending(completion)
+    core.add(
+      BoundedDispatchJob(
+        .work { ending.result = Result { try work() } },
+        onEnd: { ending.tell() }, onDrop: { completion(.failure($0)) }))
+  }
+
+  /// Adds work that is in flight until its completion is called, and tells at once how it ended.
+  func add<Value: Sendable>(
     start: @escaping @Sendable (Completion<Value>) -> Void,
     completion: @escaping @Sendable (Result<Value, any Error>) -> Void
   ) {
@@ -125,7 +137,12 @@ public final class BoundedDispatchQueue: Sendable {
   ///   - block: What to call.
   /// - Complexity: O(1), besides those who are called.
   public func notify(queue: DispatchQueue, execute block: @escaping @Sendable () -> Void) {
-    core.note { $0.notify { queue.async(execute: block) } }
+    notify { queue.async(execute: block) }
+  }
+
+  /// Calls a block once, when nothing waits and nothing is in flight, where that becomes so.
+  func notify(_ block: @escaping @Sendable () -> Void) {
+    core.note { $0.notify(block) }
   }
 
   /// Starts nothing more until it is resumed as often; what is in flight goes on.
@@ -187,22 +204,14 @@ public final class BoundedDispatchQueue: Sendable {
   /// after.
   private final class Ending<Value: Sendable>: @unchecked Sendable {
     var result: Result<Value, any Error>?
-    private let queue: DispatchQueue
     private let completion: @Sendable (Result<Value, any Error>) -> Void
 
-    init(
-      _ queue: DispatchQueue, _ completion: @escaping @Sendable (Result<Value, any Error>) -> Void
-    ) {
-      self.queue = queue
+    init(_ completion: @escaping @Sendable (Result<Value, any Error>) -> Void) {
       self.completion = completion
     }
 
     func tell() {
-      if let result { tell(result) }
-    }
-
-    func tell(_ result: Result<Value, any Error>) {
-      queue.async { [completion] in completion(result) }
+      if let result { completion(result) }
     }
   }
 }

@@ -30,6 +30,7 @@ struct FaceLimitTests {
   func lastSet(_ maker: Maker<any AdjustableFace>) async {
     let (face, log) = (maker.make(2), JobLog())
     for number in 0..<60 { face.add(Job(number, .held, log)) }
+    await log.wait { $0.started.count == 2 }
     for limit in [1, 3, 1, 1, 5, 5, 2] {
       face.setLimit(limit)
       #expect(face.status.limit == limit)
@@ -52,7 +53,8 @@ struct FaceLimitTests {
   }
 
   /// Lowered limits cancelled those in flight, or were not seen by those who waited already.
-  @Test("can be lowered, which interrupts nothing and holds back the rest", arguments: Faces.adjustable)
+  @Test(
+    "can be lowered, which interrupts nothing and holds back the rest", arguments: Faces.adjustable)
   func lowered(_ maker: Maker<any AdjustableFace>) async {
     let (face, log) = (maker.make(4), JobLog())
     for number in 0..<24 { face.add(Job(number, .held, log)) }

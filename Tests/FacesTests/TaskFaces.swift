@@ -44,7 +44,8 @@ struct ResultsFace: TaskFace {
     self.jobs = jobs
     self.limit = limit
     reader = Task {
-      for await _ in stream.concurrentResults(limit: limit, order: .completion, { await $0.run() }) {}
+      for await _ in stream.concurrentResults(limit: limit, order: .completion, { await $0.run() })
+      {}
     }
   }
 
