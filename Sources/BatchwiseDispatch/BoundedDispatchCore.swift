@@ -38,8 +38,8 @@ final class BoundedDispatchCore: Sendable {
   private let label: String
   private let onMisuse: (@Sendable (BoundedDispatchError) -> Void)?
 
-  /// - Parameter submit: Sees to it that a block is run soon, at the same time as others, and not
-  ///   before it returns.
+  /// `submit` sees to it that a block is run soon, at the same time as others, and not before it
+  /// returns.
   init(
     label: String, limit: Int, onMisuse: (@Sendable (BoundedDispatchError) -> Void)?,
     submit: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void

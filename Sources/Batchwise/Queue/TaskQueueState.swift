@@ -266,7 +266,8 @@ struct TaskQueueState<Job, Waiter> {
     items.entries.sorted { $0.id.number < $1.id.number }.compactMap { id, item in
       state(of: id, at: now).map {
         TaskQueueItemStatus(
-          id: id.number, name: item.options.name, state: $0,
+          id: id.number, name: item.options.name,
+          priority: TaskPriority(rawValue: UInt8(clamping: item.options.priority)), state: $0,
           age: now - (item.startedAt ?? item.addedAt), isOverdue: item.isOverdue)
       }
     }

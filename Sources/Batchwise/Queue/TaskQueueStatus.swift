@@ -100,11 +100,13 @@ public enum TaskQueueHindrance: Sendable, Hashable {
 }
 
 /// What is true of one item at one moment.
-public struct TaskQueueItemStatus: Sendable, Hashable, Identifiable {
+public struct TaskQueueItemStatus: Sendable, Equatable, Identifiable {
   /// Tells it from all other items of its queue; later ones have higher numbers.
   public var id: Int
   /// Its name, if it has one.
   public var name: String?
+  /// Where it stands in the order; raised by who waits for it.
+  public var priority: TaskPriority
   /// Where it is.
   public var state: TaskQueueItemState
   /// How long it has been waiting, or in flight.
