@@ -7,14 +7,14 @@
 struct TaskQueueState<Job, Waiter> {
   typealias ItemID = SlabID
 
-  typealias TicketID = Tickets<Waiter, Bool>.ID
+  typealias TicketID = Tickets<Waiter, Bool, Void>.ID
 
   private var admission: AdmissionState<ItemID>
   private let capacity: Int
   private let overflow: TaskQueueBacklog.Overflow
   private var items = Slab<Item>()
   private var deadlines = IndexedHeap<Duration, ItemID>()
-  private var tickets = Tickets<Waiter, Bool>()
+  private var tickets = Tickets<Waiter, Bool, Void>()
   private var conditions: [(ticket: TicketID, condition: TaskQueueCondition)] = []
   /// Those offered, those that wait and those in flight, each in the order in which they became so.
   private var offered = ItemOrder()
