@@ -38,14 +38,8 @@ final class BoundedDispatchCore: Sendable {
   private let label: String
   private let onMisuse: (@Sendable (BoundedDispatchError) -> Void)?
 
-  /// Creates what a queue is made of.
-  ///
-  /// - Parameters:
-  ///   - label: What to call the queue.
-  ///   - limit: The most items in flight at once.
-  ///   - onMisuse: Told of programming errors; nil to trap.
-  ///   - submit: Sees to it that a block is run soon, at the same time as others, and not before it
-  ///     has returned.
+  /// `submit` sees to it that a block is run soon, at the same time as others, and not before it
+  /// returns.
   init(
     label: String, limit: Int, onMisuse: (@Sendable (BoundedDispatchError) -> Void)?,
     submit: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void

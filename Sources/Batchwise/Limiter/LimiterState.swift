@@ -45,29 +45,19 @@ struct LimiterState<Waiter> {
   typealias Woken = (waiter: Waiter, turn: LimiterTurn)
 
   /// A request that waits.
-  struct Ticket {
-    fileprivate enum Phase {
-      /// Not yet suspended. Exits: suspended, decided.
-      case new
-      /// Suspended. Exit: over, when it is woken.
-      case suspended(Waiter)
-      /// Decided before it was suspended. Exit: over, when it is told.
-      case decided(LimiterTurn)
-    }
-
+  struct Request {
     /// The rule it waits for, and the hold which that belongs to, if any.
     fileprivate let rule: RuleID
     fileprivate let outer: HoldID?
-    /// Where it stands in the order of its rule; nil once it is decided.
+    /// Where it stands in the order of its rule; nil before it is there.
     fileprivate var place: Admission.ID?
     fileprivate var priority: Int
-    fileprivate var phase = Phase.new
   }
 
   private var mainRule: Admission
   private var innerRules = Slab<Admission>()
   private var holds = Slab<LimiterHold>()
-  private var tickets = Slab<Ticket>()
+  private var tickets = Tickets<Waiter, LimiterTurn, Request>()
   private let nesting: PermitNesting
 
   init(_ admission: Admission, nesting: PermitNesting) {
@@ -101,11 +91,12 @@ struct LimiterState<Waiter> {
     if let answer = enter(request, by: rule, outer: outer) { return (answer, []) }
     var request = request
     request.priority = Int(priority().rawValue)
-    let ticket = tickets.insert(Ticket(rule: rule, outer: outer, priority: request.priority))
-    let place = update(rule) {
+    var note = Request(rule: rule, outer: outer, priority: request.priority)
+    let ticket = tickets.issue(note)
+    note.place = update(rule) {
       $0.wait(ticket, for: request, arrival: outer == nil ? arrival : nil)
     }
-    tickets.update(ticket) { $0.place = place }
+    tickets.setNote(note, of: ticket)
     var woken: [Woken] = []
     admit(by: rule, into: &woken)
     return (.waits(ticket), woken)
@@ -113,35 +104,29 @@ struct LimiterState<Waiter> {
 
   /// Suspends the one who waits, unless it is decided already how its waiting ends.
   mutating func suspend(_ id: TicketID, _ waiter: Waiter) -> LimiterTurn? {
-    guard let phase = tickets.read(id, { $0.phase }) else { return .cancelled }
-    if case .decided(let turn) = phase {
-      _ = tickets.remove(id)
-      return turn
-    }
-    tickets.update(id) { $0.phase = .suspended(waiter) }
-    return nil
+    tickets.suspend(id, waiter)
   }
 
   /// Takes the one who waits out of the order, unless it already has its permit.
   mutating func cancel(_ id: TicketID) -> [Woken] {
-    guard let ticket = tickets[id], let place = ticket.place,
-      update(ticket.rule, { $0.cancel(place) }) != nil
-    else { return [] }
+    guard let request = tickets[id], let place = request.place else { return [] }
+    _ = update(request.rule) { $0.cancel(place) }
     var woken: [Woken] = []
     decide(id, .cancelled, into: &woken)
-    admit(by: ticket.rule, into: &woken)
+    admit(by: request.rule, into: &woken)
     return woken
   }
 
   /// Moves the one who waits forward, if the priority is higher than what it has.
   mutating func raise(_ id: TicketID, to priority: Int) -> [Woken] {
-    guard let ticket = tickets[id], let place = ticket.place, ticket.priority < priority else {
+    guard var request = tickets[id], let place = request.place, request.priority < priority else {
       return []
     }
-    tickets.update(id) { $0.priority = priority }
-    update(ticket.rule) { $0.setPriority(priority, of: place) }
+    request.priority = priority
+    tickets.setNote(request, of: id)
+    update(request.rule) { $0.setPriority(priority, of: place) }
     var woken: [Woken] = []
-    admit(by: ticket.rule, into: &woken)
+    admit(by: request.rule, into: &woken)
     return woken
   }
 
@@ -225,21 +210,13 @@ struct LimiterState<Waiter> {
 
   private mutating func admit(by rule: RuleID, into woken: inout [Woken]) {
     while let (id, grant, _) = update(rule, { $0.admit() }) {
-      let outer = tickets.read(id) { $0.outer } ?? nil
+      let outer = tickets[id]?.outer
       let hold = holds.insert(LimiterHold(grant: grant, rule: rule, outer: outer))
       decide(id, .granted(hold), into: &woken)
     }
   }
 
   private mutating func decide(_ id: TicketID, _ turn: LimiterTurn, into woken: inout [Woken]) {
-    if case .suspended(let waiter)? = tickets.read(id, { $0.phase }) {
-      _ = tickets.remove(id)
-      woken.append((waiter, turn))
-    } else {
-      tickets.update(id) { ticket in
-        ticket.place = nil
-        ticket.phase = .decided(turn)
-      }
-    }
+    if let waiter = tickets.decide(id, turn) { woken.append((waiter, turn)) }
   }
 }

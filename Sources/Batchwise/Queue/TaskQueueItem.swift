@@ -34,7 +34,7 @@ final class TaskQueueItem: TaskExecutor {
     /// Nil once it has been entered or never will be, so that a handle does not keep what it holds.
     var operation: Operation?
     var outcome: Outcome?
-    var readers = Tickets<CheckedContinuation<Outcome?, Never>, Outcome?>()
+    var readers = Tickets<CheckedContinuation<Outcome?, Never>, Outcome?, Void>()
   }
 
   private let state = Mutex(State())

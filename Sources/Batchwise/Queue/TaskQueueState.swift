@@ -7,14 +7,14 @@
 struct TaskQueueState<Job, Waiter> {
   typealias ItemID = SlabID
 
-  typealias TicketID = Tickets<Waiter, Bool>.ID
+  typealias TicketID = Tickets<Waiter, Bool, Void>.ID
 
   private var admission: AdmissionState<ItemID>
   private let capacity: Int
   private let overflow: TaskQueueBacklog.Overflow
   private var items = Slab<Item>()
   private var deadlines = IndexedHeap<Duration, ItemID>()
-  private var tickets = Tickets<Waiter, Bool>()
+  private var tickets = Tickets<Waiter, Bool, Void>()
   private var conditions: [(ticket: TicketID, condition: TaskQueueCondition)] = []
   /// Those offered, those that wait and those in flight, each in the order in which they became so.
   private var offered = ItemOrder()
@@ -253,8 +253,9 @@ struct TaskQueueState<Job, Waiter> {
     let longestWaiting = waiting.first { [items] in items[$0]?.isWaiting ?? false }
     let longestInFlight = inFlight.first { [items] in items.contains($0) }
     return TaskQueueStatus(
-      limit: admission.limit, inFlight: admission.inFlight, waiting: admission.waiting,
-      offered: offeredCount, isPaused: admission.isPaused,
+      limit: admission.limit, inFlight: admission.inFlight,
+      lending: items.count - admission.inFlight - admission.waiting - offeredCount,
+      waiting: admission.waiting, offered: offeredCount, isPaused: admission.isPaused,
       isFinished: isFinished, counts: counts,
       longestWait: longestWaiting.flatMap { items[$0]?.addedAt }.map { now - $0 },
       longestRun: longestInFlight.flatMap { items[$0]?.startedAt }.map { now - $0 },
@@ -266,7 +267,8 @@ struct TaskQueueState<Job, Waiter> {
     items.entries.sorted { $0.id.number < $1.id.number }.compactMap { id, item in
       state(of: id, at: now).map {
         TaskQueueItemStatus(
-          id: id.number, name: item.options.name, state: $0,
+          id: id.number, name: item.options.name,
+          priority: TaskPriority(rawValue: UInt8(clamping: item.options.priority)), state: $0,
           age: now - (item.startedAt ?? item.addedAt), isOverdue: item.isOverdue)
       }
     }

@@ -6,6 +6,9 @@ public struct TaskQueueStatus: Sendable, Hashable {
   public var limit: Int
   /// How many items have started and not ended, without those that lend their place meanwhile.
   public var inFlight: Int
+  /// How many items have started and lend their place, while they wait for another or for their
+  /// next attempt.
+  public var lending: Int
   /// How many items are accepted and have not started.
   public var waiting: Int
   /// How many items wait for room in the backlog, with those who add them.
@@ -100,11 +103,13 @@ public enum TaskQueueHindrance: Sendable, Hashable {
 }
 
 /// What is true of one item at one moment.
-public struct TaskQueueItemStatus: Sendable, Hashable, Identifiable {
+public struct TaskQueueItemStatus: Sendable, Equatable, Identifiable {
   /// Tells it from all other items of its queue; later ones have higher numbers.
   public var id: Int
   /// Its name, if it has one.
   public var name: String?
+  /// Where it stands in the order; raised by who waits for it.
+  public var priority: TaskPriority
   /// Where it is.
   public var state: TaskQueueItemState
   /// How long it has been waiting, or in flight.

@@ -291,7 +291,7 @@ struct TaskQueuePartsTests {
 
   @Test("A ticket is decided once, before or after its holder is suspended")
   func tickets() {
-    var tickets = Tickets<Int, String>()
+    var tickets = Tickets<Int, String, Void>()
     let early = tickets.issue()
     #expect(tickets.decide(early, "yes") == nil)
     #expect(tickets.decide(early, "no") == nil)

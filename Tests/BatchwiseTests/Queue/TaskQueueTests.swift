@@ -254,7 +254,7 @@ struct TaskQueueTests {
     #expect(try await outer.value == 2)
   }
 
-  @Test("raises an item that waits, to the priority of who waits for it")
+  @Test("raises all items that an urgent task waits for, and they overtake the others")
   func escalation() async throws {
     let (queue, gate) = blockedQueue()
     let order = Mutex<[Int]>([])
@@ -264,16 +264,46 @@ struct TaskQueueTests {
         return number
       }
     }
-    let handles = (1...10).map { add($0) }
-    let urgent = Task(priority: .high) { try await handles[9].value }
-    while queue.items.first(where: { $0.id == handles[9].id })?.state != .waiting(.limit) {
+    let handles = (0..<10).map { add($0) }
+    let urgent = Task(priority: .high) {
+      try await withThrowingTaskGroup(of: Int.self) { group in
+        for handle in handles[5...] { group.addTask { try await handle.value } }
+        return try await group.reduce(0, +)
+      }
+    }
+    while queue.items.filter({ $0.priority == .high }).count < 5 { await Task.yield() }
+    gate.open()
+    #expect(try await urgent.value == 35)
+    for handle in handles { _ = try await handle.value }
+    #expect(order.withLock { $0 } == [5, 6, 7, 8, 9, 0, 1, 2, 3, 4])
+  }
+
+  @Test("raises an item when the task that waits for it is raised itself")
+  func escalationOfTheWaiter() async throws {
+    let (queue, gate) = blockedQueue()
+    let order = Mutex<[Int]>([])
+    func add(_ number: Int) -> TaskQueue<Int>.Handle {
+      queue.add(priority: .background) {
+        order.withLock { $0.append(number) }
+        return number
+      }
+    }
+    let (first, second) = (add(1), add(2))
+    let hasBegun = Gate()
+    let waiter = Task(priority: .background) {
+      hasBegun.open()
+      return try await second.value
+    }
+    await hasBegun.pass()
+    // Whoever awaits a task raises it to its own priority.
+    let urgent = Task(priority: .high) { try await waiter.value }
+    while queue.items.first(where: { $0.id == second.id })?.priority != .high {
       await Task.yield()
     }
-    handles[9].setPriority(.high)
     gate.open()
-    _ = try await urgent.value
-    for handle in handles { _ = try await handle.value }
-    #expect(order.withLock { $0.first } == 10)
+    #expect(try await urgent.value == 2)
+    #expect(try await first.value == 1)
+    #expect(order.withLock { $0 } == [2, 1])
   }
 
   @Test("tells events of which a log never shows more in flight than the limit")
