@@ -15,19 +15,19 @@ extension TaskQueue {
   /// to do, nobody knows how much is to come, and the progress is indeterminate. Who does know
   /// sets `totalUnitCount` before, and it is kept as long as no more were added.
   ///
-  /// **Control.** Pausing and resuming the progress, or a parent of it, pauses and resumes the queue.
-  /// Cancelling it finishes the queue and cancels all its items. Foundation calls this
-  /// in its own time, so what is called in quick succession may come in another order. The handlers of
-  /// the progress are replaced, and empty in the end.
+  /// **Control.** Pausing or resuming the progress, or a parent of it, does the same to the queue.
+  /// Cancelling it finishes the queue and cancels all its items. Foundation passes this on in its own
+  /// time, so two calls in quick succession may arrive in the other order. The handlers of the
+  /// progress are replaced, and are gone in the end.
   ///
-  /// **Isolation.** The progress is changed by the calling task alone, in its isolation: on the main
-  /// actor for an interface that is there. It needs to be safe for other threads no more than it is.
+  /// **Isolation.** The progress is changed by the calling task alone, where that runs: on the main
+  /// actor for an interface that is there.
   ///
-  /// **Cancellation** of the calling task ends the call, leaves the progress where it is, and changes
-  /// nothing about the queue. Nothing holds the queue or the progress when the call has returned.
+  /// **Cancellation** of the calling task ends the call, leaves the progress as it is, and changes
+  /// nothing about the queue. When the call has returned, neither holds the other.
   ///
-  /// - Parameter progress: What to keep up to date; of this queue alone, as a child of another progress
-  ///   if there is more than this queue.
+  /// - Parameter progress: What to keep up to date. It is of this queue alone; if there is more to be
+  ///   shown than one queue, it is a child of another progress.
   /// - Complexity: O(1) for each change of the queue that it is quick enough to see; others are left out.
   public nonisolated(nonsending) func report(to progress: Progress) async {
     let expected = progress.totalUnitCount

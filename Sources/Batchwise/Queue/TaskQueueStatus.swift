@@ -10,6 +10,8 @@ public struct TaskQueueStatus: Sendable, Hashable {
   public var waiting: Int
   /// How many items wait for room in the backlog, with those who add them.
   public var offered: Int
+  /// How many items have started and lend their place while they wait.
+  public var lending: Int
   /// Whether nothing starts until `resume`.
   public var isPaused: Bool
   /// Whether nothing more is taken in.

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("AdmissionState against its model", .timeLimit(.minutes(2)))
 struct AdmissionModelTests {
-  @Test("It does what two scanned arrays do, for 400,000 random steps", arguments: 1...10)
+  @Test("It does what two scanned arrays do, for 240,000 random steps", arguments: 1...6)
   func random(seed: UInt64) async {
     var random = SeededGenerator(seed: seed)
     for round in 0..<100 {

@@ -19,9 +19,10 @@ struct SteppedFirstTests {
   }
 
   @Test("returns a success, or the earliest failure, or nil", arguments: 0..<4, [true, false])
-  func everySubset(round: Int, isTight: Bool) throws {
+  func everySubset(round: Int, isTight: Bool) async throws {
     for (index, world) in SmallWorld.every(upTo: 5, limits: 1...6, failing: false).enumerated() {
       for succeeding in 0..<(1 << world.count) {
+        await Task.yield()
         let executor = SteppingExecutor(seed: UInt64((round * 1_000 + index) * 100 + succeeding))
         let probe = InFlightProbe()
         let (result, _) = try executor.run { () async throws(Boom) -> Int? in
@@ -48,11 +49,12 @@ struct SteppedFirstTests {
   }
 
   @Test("ends well when cancelled at any step", arguments: SmallWorld.Source.allCases)
-  func cancelledAtEveryStep(source: SmallWorld.Source) throws {
+  func cancelledAtEveryStep(source: SmallWorld.Source) async throws {
     for world in SmallWorld.every(upTo: 3, limits: 1...3, failing: false)
     where world.source == source {
       for succeeding in 0..<(1 << world.count) {
         for seed in 0..<4 as Range<UInt64> {
+          await Task.yield()
           var step = 0
           while try runCancelled(world, succeeding, seed: seed, after: step) { step += 1 }
         }
@@ -86,9 +88,10 @@ struct SteppedFirstTests {
   }
 
   @Test("without room for a cancellation searches on, though cancelled at any step")
-  func cancelledWithoutRoom() throws {
+  func cancelledWithoutRoom() async throws {
     for world in SmallWorld.every(upTo: 3, limits: 1...3, failing: false) {
       for seed in 0..<4 as Range<UInt64> {
+        await Task.yield()
         var (step, steps) = (0, 1)
         while step < steps {
           let executor = SteppingExecutor(seed: seed)
@@ -111,8 +114,9 @@ struct SteppedFirstTests {
   }
 
   @Test("while its source is silent ends with a success", arguments: 0..<4 as Range<UInt64>)
-  func silentSource(round: UInt64) throws {
+  func silentSource(round: UInt64) async throws {
     for seed in round * 500..<(round + 1) * 500 {
+      await Task.yield()
       var generator = SeededGenerator(seed: seed)
       let count = Int.random(in: 1...6, using: &generator)
       let succeeding = Int.random(in: 1..<(1 << count), using: &generator)

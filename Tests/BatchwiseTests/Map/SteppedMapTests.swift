@@ -9,8 +9,9 @@ import Testing
 @Suite("A map, step by step", .timeLimit(.minutes(2)))
 struct SteppedMapTests {
   @Test("returns every result in source order, or throws the one failure", arguments: 0..<8)
-  func resultsOrFailure(round: Int) throws {
+  func resultsOrFailure(round: Int) async throws {
     for (index, world) in SmallWorld.every(upTo: 6).enumerated() {
+      await Task.yield()
       let executor = SteppingExecutor(seed: UInt64(round * 10_000 + index))
       let probe = InFlightProbe()
       let (result, _) = try executor.run { () async throws(Boom) -> [Int] in
@@ -23,8 +24,9 @@ struct SteppedMapTests {
   }
 
   @Test("does the same with next to no room between source and workers", arguments: 0..<8)
-  func tightRoom(round: Int) throws {
+  func tightRoom(round: Int) async throws {
     for (index, world) in SmallWorld.every(upTo: 6).enumerated() where world.source != .array {
+      await Task.yield()
       let executor = SteppingExecutor(seed: UInt64(round * 10_000 + index))
       let probe = InFlightProbe()
       let (result, _) = try executor.run { () async throws(Boom) -> [Int] in
@@ -39,8 +41,9 @@ struct SteppedMapTests {
   }
 
   @Test("has in flight what can be while its source is silent", arguments: 0..<8 as Range<UInt64>)
-  func silentSource(round: UInt64) throws {
+  func silentSource(round: UInt64) async throws {
     for seed in round * 500..<(round + 1) * 500 {
+      await Task.yield()
       var generator = SeededGenerator(seed: seed)
       let count = Int.random(in: 0...9, using: &generator)
       let limit = Int.random(in: 1...5, using: &generator)
@@ -71,9 +74,10 @@ struct SteppedMapTests {
   }
 
   @Test("that fails reads next to nothing further of a source that is deaf to cancellation")
-  func deafSource() throws {
+  func deafSource() async throws {
     let limits = FeedLimits(inFlight: 1, backlog: 64...64)
     for seed in 0..<200 as Range<UInt64> {
+      await Task.yield()
       let given = Mutex(0)
       let source = AsyncNumbers(count: 64) { number in given.withLock { $0 = number } }
       let (result, _) = try SteppingExecutor(seed: seed).run { () async throws(Boom) in
@@ -89,10 +93,11 @@ struct SteppedMapTests {
   }
 
   @Test("is never short when cancelled at any step", arguments: SmallWorld.Source.allCases)
-  func cancelledAtEveryStep(source: SmallWorld.Source) throws {
+  func cancelledAtEveryStep(source: SmallWorld.Source) async throws {
     for world in SmallWorld.every(upTo: 4, limits: 1...4, failing: false)
     where world.source == source {
       for seed in 0..<4 as Range<UInt64> {
+        await Task.yield()
         var step = 0
         while try runCancelled(world, seed: seed, after: step) { step += 1 }
       }
@@ -119,9 +124,10 @@ struct SteppedMapTests {
   }
 
   @Test("whose body cannot throw runs every element though cancelled at any step")
-  func cancelledWithoutRoom() throws {
+  func cancelledWithoutRoom() async throws {
     for world in SmallWorld.every(upTo: 3, limits: 1...3, failing: false) {
       for seed in 0..<4 as Range<UInt64> {
+        await Task.yield()
         var step = 0
         var steps = 1
         while step < steps {

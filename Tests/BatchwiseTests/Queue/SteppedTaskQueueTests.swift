@@ -32,8 +32,9 @@ struct SteppedQueue: Sendable {
 @Suite("A task queue, step by step", .timeLimit(.minutes(2)))
 struct SteppedTaskQueueTests {
   @Test("Every handle has its value, in order, and the peak is the limit", arguments: 1...3)
-  func allValues(limit: Int) throws {
+  func allValues(limit: Int) async throws {
     for seed in 0..<1000 {
+      await Task.yield()
       let probe = InFlightProbe()
       let (result, _) = try SteppedQueue(seed: UInt64(seed), limit: limit).run { queue, _ in
         let gate = Gate()
@@ -59,8 +60,9 @@ struct SteppedTaskQueueTests {
   }
 
   @Test("Items start in the order of the calls when one is in flight at a time")
-  func startOrder() throws {
+  func startOrder() async throws {
     for seed in 0..<500 {
+      await Task.yield()
       let started = Mutex<[Int]>([])
       let (result, _) = try SteppedQueue(seed: UInt64(seed), limit: 1).run { queue, _ in
         for number in 0..<8 {
@@ -78,11 +80,12 @@ struct SteppedTaskQueueTests {
   }
 
   @Test("The owner may be cancelled after any number of steps, and nothing is left")
-  func cancelledScope() throws {
+  func cancelledScope() async throws {
     var stepOfCancellation = 0
     var hasReachedTheEnd = false
     while !hasReachedTheEnd {
       for seed in 0..<40 {
+        await Task.yield()
         let world = SteppedQueue(seed: UInt64(seed), limit: 2)
         let probe = InFlightProbe()
         let (_, steps) = try world.run(cancellingAfter: stepOfCancellation) { queue, _ in
@@ -113,8 +116,9 @@ struct SteppedTaskQueueTests {
   }
 
   @Test("An item can be cancelled at every moment, and its place is free afterwards")
-  func cancelledItem() throws {
+  func cancelledItem() async throws {
     for seed in 0..<2000 {
+      await Task.yield()
       let hasEntered = Mutex(false)
       let (result, _) = try SteppedQueue(seed: UInt64(seed), limit: 1).run { queue, _ in
         let first = queue.add {
@@ -141,8 +145,9 @@ struct SteppedTaskQueueTests {
   }
 
   @Test("Both cancelled in one step, and the next item runs")
-  func runningAndWaitingCancelled() throws {
+  func runningAndWaitingCancelled() async throws {
     for seed in 0..<500 {
+      await Task.yield()
       let (result, _) = try SteppedQueue(seed: UInt64(seed), limit: 1).run { queue, _ in
         let gate = Gate()
         let running = queue.add {
@@ -187,8 +192,9 @@ struct SteppedTaskQueueTests {
   }
 
   @Test("A timeout counts from the start, and the place is free only when the item has ended")
-  func timeout() throws {
+  func timeout() async throws {
     for seed in 0..<300 {
+      await Task.yield()
       let (result, _) = try SteppedQueue(seed: UInt64(seed), limit: 1).run { queue, clock in
         let slow = queue.add {
           try await clock.sleep(until: clock.now.advanced(by: .seconds(5)))
@@ -219,8 +225,9 @@ struct SteppedTaskQueueTests {
   }
 
   @Test("A timeout for waiting counts only while the item waits")
-  func waitTimeout() throws {
+  func waitTimeout() async throws {
     for seed in 0..<300 {
+      await Task.yield()
       let (result, _) = try SteppedQueue(seed: UInt64(seed), limit: 1).run { queue, clock in
         let slow = queue.add(waitTimeout: .seconds(1)) {
           try await clock.sleep(until: clock.now.advanced(by: .seconds(5)))
@@ -259,8 +266,9 @@ struct SteppedTaskQueueTests {
   }
 
   @Test("A producer that waits for room can be cancelled at every step, and others are untouched")
-  func producers() throws {
+  func producers() async throws {
     for seed in 0..<1000 {
+      await Task.yield()
       let options = TaskQueueOptions(backlog: .limited(to: 1))
       let (result, _) = try SteppedQueue(seed: UInt64(seed), limit: 1, options: options).run {
         queue, _ in
@@ -301,8 +309,9 @@ struct SteppedTaskQueueTests {
   }
 
   @Test("Items read the task-local values of who added them, not of who freed the place")
-  func taskLocals() throws {
+  func taskLocals() async throws {
     for seed in 0..<100 {
+      await Task.yield()
       let (result, _) = try SteppedQueue(seed: UInt64(seed), limit: 2).run { queue, _ in
         var handles: [TaskQueue<Int>.Handle] = []
         for number in 0..<20 {
@@ -424,8 +433,9 @@ struct SteppedTaskQueueTests {
   }
 
   @Test("A slow reader of the status gets the newest, and the end")
-  func statusUpdates() throws {
+  func statusUpdates() async throws {
     for seed in 0..<200 {
+      await Task.yield()
       let (result, _) = try SteppedQueue(seed: UInt64(seed), limit: 2).run { queue, _ in
         async let seen = Array(queue.statusUpdates)
         for number in 0..<10 {

@@ -91,8 +91,9 @@ struct SteppedResultsTests {
 
   @Test(
     "have one outcome for every element, within their bounds", arguments: 0..<8 as Range<UInt64>)
-  func oneForEach(round: UInt64) throws {
+  func oneForEach(round: UInt64) async throws {
     for seed in round * 500..<(round + 1) * 500 {
+      await Task.yield()
       var generator = SeededGenerator(seed: seed)
       let world = World.random(using: &generator)
       let executor = SteppingExecutor(seed: seed)
@@ -117,8 +118,9 @@ struct SteppedResultsTests {
   }
 
   @Test("end when their reader is cancelled at any step, with nothing left at work")
-  func cancelledAtEveryStep() throws {
+  func cancelledAtEveryStep() async throws {
     for seed in 0..<300 as Range<UInt64> {
+      await Task.yield()
       var generator = SeededGenerator(seed: seed)
       let world = World.random(using: &generator)
       var step = 0
@@ -145,8 +147,9 @@ struct SteppedResultsTests {
   }
 
   @Test("whose iterator is dropped early stop working, whenever that is")
-  func droppedAtEveryOutcome() throws {
+  func droppedAtEveryOutcome() async throws {
     for seed in 0..<300 as Range<UInt64> {
+      await Task.yield()
       for taken in 0...3 {
         let executor = SteppingExecutor(seed: seed)
         let probe = InFlightProbe()
