@@ -34,9 +34,10 @@ struct FaceLimitTests {
     for limit in [1, 3, 1, 1, 5, 5, 2] {
       face.setLimit(limit)
       #expect(face.status.limit == limit)
-      // Those from before end; from then on exactly the limit is in flight.
-      log.releaseAll()
-      await log.wait { $0.inFlight == limit }
+      // Those from before end, all of them; from then on exactly the limit is in flight.
+      let ended = log.now.ended
+      let released = log.releaseAll()
+      await log.wait { $0.ended == ended + released && $0.inFlight == limit }
       log.restartPeak()
       for _ in 0..<2 {
         let started = log.now.started.count
