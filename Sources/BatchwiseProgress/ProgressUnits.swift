@@ -14,7 +14,7 @@ struct ProgressUnits: Equatable {
   init(_ status: TaskQueueStatus, expected: Int64) {
     let counts = status.counts
     let over = counts.succeeded + counts.failed + counts.cancelled + counts.refused
-    let left = status.offered + status.waiting + status.inFlight + status.lending
+    let left = status.waiting + status.offered + status.inFlight + status.lending
     completed = Int64(over)
     total = Int64(over + left)
     guard left == 0 else {

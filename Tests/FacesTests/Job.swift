@@ -31,13 +31,15 @@ final class JobLog: Sendable {
   /// Lets a job end that is held, or will be.
   func release(_ number: Int) { brake(number).open() }
 
-  /// Lets those end that are held now.
-  func releaseAll() {
+  /// Lets those end that are held now, and tells how many they are.
+  @discardableResult
+  func releaseAll() -> Int {
     let held = brakes.withLock { brakes in
       defer { brakes = [:] }
       return brakes.values
     }
     for brake in held { brake.open() }
+    return held.count
   }
 
   fileprivate func brake(_ number: Int) -> Brake {

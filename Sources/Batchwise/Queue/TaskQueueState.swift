@@ -253,9 +253,10 @@ struct TaskQueueState<Job, Waiter> {
     let longestWaiting = waiting.first { [items] in items[$0]?.isWaiting ?? false }
     let longestInFlight = inFlight.first { [items] in items.contains($0) }
     return TaskQueueStatus(
-      limit: admission.limit, inFlight: admission.inFlight,
+      limit: admission.limit, inFlight: admission.inFlight, waiting: admission.waiting,
+      offered: offeredCount,
       lending: items.count - admission.inFlight - admission.waiting - offeredCount,
-      waiting: admission.waiting, offered: offeredCount, isPaused: admission.isPaused,
+      isPaused: admission.isPaused,
       isFinished: isFinished, counts: counts,
       longestWait: longestWaiting.flatMap { items[$0]?.addedAt }.map { now - $0 },
       longestRun: longestInFlight.flatMap { items[$0]?.startedAt }.map { now - $0 },

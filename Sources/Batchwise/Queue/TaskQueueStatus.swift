@@ -6,13 +6,12 @@ public struct TaskQueueStatus: Sendable, Hashable {
   public var limit: Int
   /// How many items have started and not ended, without those that lend their place meanwhile.
   public var inFlight: Int
-  /// How many items have started and lend their place, while they wait for another or for their
-  /// next attempt.
-  public var lending: Int
   /// How many items are accepted and have not started.
   public var waiting: Int
   /// How many items wait for room in the backlog, with those who add them.
   public var offered: Int
+  /// How many items have started and lend their place while they wait.
+  public var lending: Int
   /// Whether nothing starts until `resume`.
   public var isPaused: Bool
   /// Whether nothing more is taken in.
