@@ -42,7 +42,8 @@ public final class BoundedDispatchQueue: Sendable {
   ) {
     let queue = DispatchQueue(label: label, qos: qos, attributes: .concurrent, target: target)
     self.init(
-      BoundedDispatchCore(label: label, limit: limit, onMisuse: onMisuse) { block in
+      BoundedDispatchCore(label: label, limit: limit, isShared: target != nil, onMisuse: onMisuse) {
+        block in
         queue.async(execute: block)
       })
   }

@@ -14,7 +14,7 @@ extension TaskQueue {
     }
 
     /// Tells the item from all others of its queue; later ones have higher numbers.
-    public var id: Int { itemID.number }
+    public var id: Int { item.options.number }
 
     /// What the operation returned, when it has.
     ///

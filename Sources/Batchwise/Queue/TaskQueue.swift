@@ -53,6 +53,8 @@ public final class TaskQueue<Success: Sendable>: Sendable {
     storage = TaskQueueStorage(limit: limit, options: options, alarm: alarm, executor: executor)
   }
 
+  deinit { storage.note { state, _ in state.abandon() } }
+
   // MARK: Adding
 
   /// Adds an item.
@@ -150,7 +152,8 @@ public final class TaskQueue<Success: Sendable>: Sendable {
   ) -> TaskQueueItem {
     let priority = priority ?? Task.currentPriority
     let options = TaskQueueItemOptions(
-      name: name, priority: Int(priority.rawValue), key: key.map { AdmissionKey($0) },
+      number: storage.newNumber(), name: name, priority: Int(priority.rawValue),
+      key: key.map { AdmissionKey($0) },
       isBarrier: isBarrier, timeout: timeout, waitTimeout: waitTimeout)
     var body: TaskQueueItem.Operation = operation
     if let retry {
