@@ -85,6 +85,25 @@ struct ReportTests {
     #expect(world.progress.totalUnitCount == 3)
   }
 
+  /// Such an item is neither in flight nor waiting, and was not counted: the rest looked like the end.
+  @Test("counts an item that lends its place to one it waits for")
+  func lending() async {
+    let world = World()
+    let (queue, gate) = (world.queue, Gate())
+    queue.setLimit(1)
+    queue.add { try await queue.add { try await gate.passUnlessCancelled() }.value }
+    world.follow()
+    while queue.status.lending == 0 { await Task.yield() }
+    queue.finish()
+    await world.reports(0, of: 2)
+    #expect(queue.status.inFlight == 1)
+    #expect(!world.progress.isFinished)
+    gate.open()
+    await world.over()
+    #expect(world.progress.completedUnitCount == 2)
+    #expect(queue.status.lending == 0)
+  }
+
   @Test("is indeterminate while nobody knows how much is to come")
   func indeterminate() async {
     let world = World()

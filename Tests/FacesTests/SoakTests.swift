@@ -253,6 +253,7 @@ private final class SoakWorld: Sendable {
       "permits of keys": hosts.inFlight, "waiting for a key": hosts.waiting, "keys": hosts.keys,
       "waiting for a token": rate.status.waiting, "adaptive permits": adaptive.status.inFlight,
       "waiting for an adaptive permit": adaptive.status.waiting, "items": queue.inFlight,
+      "items that lend their place": queue.lending,
       "waiting items": queue.waiting, "offered items": queue.offered,
       "overdue items": queue.counts.overdue, "dispatched": dispatch.inFlight,
       "waiting to be dispatched": dispatch.waiting, "bodies": work.counts.inFlight,

@@ -27,7 +27,9 @@ final class OutputChunk<Output: Sendable>: @unchecked Sendable {
 
   /// Moves the first `count` outputs of all chunks out, in order, each of which must be there.
   @inlinable static func gather(_ chunks: [OutputChunk], count: Int) -> [Output] {
-    Array(unsafeUninitializedCapacity: count) { buffer, initialized in
+    // An array of none is one that all threads share, and this would write its count into it.
+    if count == 0 { return [] }
+    return Array(unsafeUninitializedCapacity: count) { buffer, initialized in
       for chunk in chunks {
         for index in 0..<min(chunk.capacity, count - initialized) {
           guard let output = chunk.slots[index].take() else {
