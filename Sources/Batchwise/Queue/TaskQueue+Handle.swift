@@ -58,7 +58,7 @@ extension TaskQueue {
     /// One in flight is cancelled cooperatively, and how its operation ends is how it ends. An item
     /// that is over stays as it is.
     ///
-    /// - Complexity: O(log *n*), where *n* wait.
+    /// - Complexity: O(log *n*), where *n* wait; O(*n*) for a barrier that waits.
     public func cancel() {
       item.storage.note { [itemID] state, _ in state.cancel(itemID) }
     }
