@@ -414,6 +414,7 @@ struct TaskQueueState<Job, Waiter> {
 
   private mutating func dropWaiting(_ reason: TaskQueueRefusal) {
     for id in offered.all { takeOut(id, reason) }
+    waiting = ItemOrder()
     for id in admission.cancelAll() { refuse(id, reason) }
   }
 
