@@ -36,17 +36,21 @@ final class BoundedDispatchCore: Sendable {
   private let state: Mutex<State>
   private let submit: @Sendable (@escaping @Sendable () -> Void) -> Void
   private let label: String
+  /// Whether others run where the items do, and are to have their turn between any two of them.
+  private let isShared: Bool
   private let onMisuse: (@Sendable (BoundedDispatchError) -> Void)?
 
   /// `submit` sees to it that a block is run soon, at the same time as others, and not before it
   /// returns.
   init(
-    label: String, limit: Int, onMisuse: (@Sendable (BoundedDispatchError) -> Void)?,
+    label: String, limit: Int, isShared: Bool,
+    onMisuse: (@Sendable (BoundedDispatchError) -> Void)?,
     submit: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void
   ) {
     precondition(limit >= 0, "a limit cannot be negative, but is \(limit)")
     state = Mutex(State(limit: limit))
     self.label = label
+    self.isShared = isShared
     self.submit = submit
     self.onMisuse = onMisuse
   }
@@ -106,6 +110,7 @@ final class BoundedDispatchCore: Sendable {
         job.onEnd?()
         perform(effects)
         guard let next else { return }
+        if isShared { return start(next.job, next.grant) }
         (job, grant) = next
       }
     }

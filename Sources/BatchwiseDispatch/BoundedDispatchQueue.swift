@@ -33,7 +33,7 @@ public final class BoundedDispatchQueue: Sendable {
   ///     number is a programming error and traps.
   ///   - qos: The quality of service of its items.
   ///   - target: Where the items run in the end; nil for the system's choice. A serial queue runs
-  ///     one at a time, whatever the limit.
+  ///     one at a time, whatever the limit. Others there have their turn between any two items.
   ///   - onMisuse: Called when a completion is called twice or is let go of without a call, by the
   ///     thread that did it; nil to trap.
   public convenience init(
@@ -42,7 +42,8 @@ public final class BoundedDispatchQueue: Sendable {
   ) {
     let queue = DispatchQueue(label: label, qos: qos, attributes: .concurrent, target: target)
     self.init(
-      BoundedDispatchCore(label: label, limit: limit, onMisuse: onMisuse) { block in
+      BoundedDispatchCore(label: label, limit: limit, isShared: target != nil, onMisuse: onMisuse) {
+        block in
         queue.async(execute: block)
       })
   }

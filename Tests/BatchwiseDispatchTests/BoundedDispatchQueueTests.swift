@@ -97,6 +97,23 @@ struct BoundedDispatchQueueTests {
     #expect(counter.peak <= 2)
   }
 
+  @Test("gives others their turn between its items, where it runs on their queue")
+  func sharedTarget() async {
+    let serial = DispatchQueue(label: "serial")
+    let queue = BoundedDispatchQueue(label: "test", limit: 1, target: serial)
+    let order = Watched<[Int]>([])
+    queue.suspend()
+    for number in 0..<20 {
+      queue.async {
+        if number == 0 { serial.async { order.update { $0.append(-1) } } }
+        order.update { $0.append(number) }
+      }
+    }
+    queue.resume()
+    await order.wait { $0.count == 21 }
+    #expect((order.value.firstIndex(of: -1) ?? 20) < 5)
+  }
+
   @Test("gives its threads nothing to wait on, however many items wait")
   func threads() async {
     let queue = BoundedDispatchQueue(label: "test", limit: 2)

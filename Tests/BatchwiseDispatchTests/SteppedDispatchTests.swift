@@ -68,7 +68,8 @@ struct SteppedDispatchTests {
       let depth = Watched((now: 0, peak: 0, ended: 0))
       let queue = BoundedDispatchQueue(
         BoundedDispatchCore(
-          label: "blocks", limit: limit, onMisuse: nil, submit: { stepper.submit($0) }))
+          label: "blocks", limit: limit, isShared: false, onMisuse: nil,
+          submit: { stepper.submit($0) }))
       for _ in 0..<12 {
         queue.async {
           depth.update {

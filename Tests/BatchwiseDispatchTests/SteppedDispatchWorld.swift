@@ -49,7 +49,7 @@ final class SteppedDispatchWorld: Sendable {
     self.isLively = isLively
     stepper = BlockStepper(seed: seed)
     let core = BoundedDispatchCore(
-      label: "stepped", limit: limit,
+      label: "stepped", limit: limit, isShared: false,
       onMisuse: { [weak self] error in self?.tally.withLock { $0.misuses.append(error.code) } },
       submit: { [stepper] block in stepper.submit(block) })
     queue.withLock { $0 = BoundedDispatchQueue(core) }

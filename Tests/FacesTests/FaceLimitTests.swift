@@ -29,7 +29,7 @@ struct FaceLimitTests {
   @Test("is the last one that was set, also if it is set twice", arguments: Faces.adjustable)
   func lastSet(_ maker: Maker<any AdjustableFace>) async {
     let (face, log) = (maker.make(2), JobLog())
-    for number in 0..<60 { face.add(Job(number, .held, log)) }
+    for number in 0..<100 { face.add(Job(number, .held, log)) }
     await log.wait { $0.started.count == 2 }
     for limit in [1, 3, 1, 1, 5, 5, 2] {
       face.setLimit(limit)
@@ -42,9 +42,9 @@ struct FaceLimitTests {
       #expect(log.now.peak == limit, "limit \(limit)")
       #expect(face.status.inFlight == limit)
     }
-    for number in 0..<60 { log.release(number) }
+    for number in 0..<100 { log.release(number) }
     await face.idle()
-    #expect(log.now.ended == 60)
+    #expect(log.now.ended == 100)
   }
 
   /// Lowered limits cancelled those in flight, or were not seen by those who waited already.

@@ -44,6 +44,8 @@ package struct AdmissionState<Waiter> {
   private var ready = IndexedHeap<AdmissionRank, SlabID>()
   private var rate: RateLimitState?
   private var arrivals = 0
+  /// How many have given their permit back for a pause.
+  private var pausing = 0
   /// The era of those who come now, and of those in flight.
   private var era = (coming: 0, running: 0)
 
@@ -79,7 +81,7 @@ package struct AdmissionState<Waiter> {
   /// Lets a request start at once, if it overtakes nobody.
   package mutating func enter(_ request: AdmissionRequest, at now: Duration = .zero) -> Grant? {
     guard !isPaused, common.waiting.isEmpty, ready.isEmpty, isEraReached(era.coming),
-      !request.isBarrier || waiting == 0 && inFlight == 0
+      !request.isBarrier || waiting == 0 && inFlight == 0 && pausing == 0
     else { return nil }
     era.running = era.coming
     let grant: Grant?
@@ -149,18 +151,30 @@ package struct AdmissionState<Waiter> {
       freeIfIdle(lane)
     }
     waiting = 0
+    // No barrier is left that would keep those who come apart from those in flight.
+    era.coming = era.running + (era.running.isMultiple(of: 2) ? 0 : 1)
     return waiters
   }
+
+  /// Gives back what was granted, for a pause in which barriers go on waiting for its holder.
+  package mutating func pauseHolder(_ grant: Grant) {
+    pausing += 1
+    leave(grant)
+  }
+
+  /// Notes that the pause of a holder is over, whether it enters again or has ended.
+  package mutating func endPause() { pausing -= 1 }
 
   /// Lets someone go on who gave its permit back for a while.
   ///
   /// It has started long ago, so neither a pause nor the rate nor the order keeps it back, but there must
-  /// be room, and no barrier in flight.
+  /// be room, and no barrier in flight. A limit of zero counts as one: it starts nobody, and what has
+  /// started must be able to end.
   package mutating func enterAgain(_ request: AdmissionRequest) -> Grant? {
     let isBarrierRunning = !era.running.isMultiple(of: 2)
-    guard room > 0, inFlight == 0 || !isBarrierRunning else { return nil }
+    guard inFlight < max(limit, 1), inFlight == 0 || !isBarrierRunning else { return nil }
     let id = request.key.map { lane(of: $0) }
-    guard id.flatMap({ lanes[$0] }).map({ $0.room > 0 }) ?? true else { return nil }
+    if let id, let lane = lanes[id], lane.inFlight >= max(lane.limit, 1) { return nil }
     if isBarrierRunning { era.running += 1 }
     inFlight += 1
     if let id {
@@ -294,9 +308,9 @@ package struct AdmissionState<Waiter> {
   /// Whether all are over that a barrier keeps apart from those of this era.
   private func isEraReached(_ era: Int) -> Bool {
     if era == self.era.running { return true }
-    guard inFlight == 0, common.waiting.firstRank.map({ $0.era >= era }) ?? true else {
-      return false
-    }
+    guard inFlight == 0, pausing == 0,
+      common.waiting.firstRank.map({ $0.era >= era }) ?? true
+    else { return false }
     return !lanes.entries.contains { lane in
       lane.value.waiting.firstRank.map { $0.era < era } ?? false
     }

@@ -3,8 +3,8 @@
 /// What a limiter does when it is asked for a permit from inside one of its own.
 ///
 /// To wait would be to wait for oneself: the permit asked for may be the one that is held. So a
-/// limiter never does. It sees nesting in the body of `withPermit` and in everything called from
-/// there, child tasks included.
+/// limiter never does. It sees nesting in the body of `withPermit` and in everything started from
+/// there: child tasks, and as long as the permit is held also tasks of their own and items of a queue.
 public struct PermitNesting: Sendable, Hashable {
   private enum Kind {
     case shares, fails

@@ -37,7 +37,7 @@ public struct AIMDLimit: AdaptiveLimit {
     guard moving.isFresh() else { return }
     if case .dropped = sample.ending {
       moving.leave(for: moving.value * decrease, inFlight: sample.inFlight)
-    } else if sample.inFlight * 2 >= limit {
+    } else if sample.inFlight >= limit - limit / 2 {
       moving.move(to: moving.value + 1 / moving.value)
     }
   }

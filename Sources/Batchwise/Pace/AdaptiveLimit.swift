@@ -55,7 +55,7 @@ struct MovingLimit: Sendable {
     value = Double(min(max(initial, bounds.lowerBound), bounds.upperBound))
   }
 
-  var limit: Int { Int(value) }
+  var limit: Int { Int(exactly: value.rounded(.down)) ?? bounds.upperBound }
 
   /// Whether an ending is of what began under this limit; to be asked once for each.
   mutating func isFresh() -> Bool {

@@ -93,7 +93,7 @@ public struct GradientLimit: AdaptiveLimit {
     }
     let normal = min(normal ?? mean, mean)
     self.normal = normal
-    guard round.mostInFlight * 2 >= limit else { return }
+    guard round.mostInFlight >= limit - limit / 2 else { return }
     rounds += 1
     if rounds >= roundsBetweenProbes { return probe(mean, inFlight: inFlight) }
     let share = mean > .zero ? min(1, max(0.5, tolerance * (normal / mean))) : 1

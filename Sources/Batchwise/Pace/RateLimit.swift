@@ -5,7 +5,7 @@
 ///     let rate = RateLimit.tokenBucket(100, per: .seconds(1), burst: 20)
 ///
 /// What is counted are tokens, mostly one for each start. A value without a clock: `RateLimiter`
-/// waits by it.
+/// waits by it. More than 2³¹ tokens count as so many, and more than a century as one.
 public struct RateLimit: Sendable, Hashable {
   package enum Kind: Sendable, Hashable {
     case tokenBucket
@@ -57,8 +57,9 @@ public struct RateLimit: Sendable, Hashable {
     precondition(period > .zero, "a rate per \(period): the time must be positive")
     precondition(burst > 0, "a burst of \(burst) tokens: it must be at least one")
     self.kind = kind
-    self.tokens = tokens
-    self.period = period
-    self.burst = burst
+    // So that the times of a whole burst can be added up; nobody can tell more from no limit.
+    self.tokens = min(tokens, 1 << 31)
+    self.period = min(period, .century)
+    self.burst = min(burst, 1 << 31)
   }
 }

@@ -82,9 +82,9 @@ func retry<Success, Failure: Error>(
     else { throw failure }
     do {
       if let sleep {
-        try await sleep(now + pause)
+        try await sleep(now + min(pause, .century))
       } else {
-        try await alarm.sleep(until: now + pause)
+        try await alarm.sleep(until: now + min(pause, .century))
       }
     } catch {
       throw error as? Failure ?? failure

@@ -74,7 +74,7 @@ private func run<Success: Sendable, Failure: Error>(
   guard timeout > .zero else { throw TimeoutError(timeout: timeout) }
   let event = OneShot<Event>()
   let ending = OneShot<Result<Success, Failure>>()
-  let deadline = alarm.set(at: alarm.now + timeout) { event.give(.deadline) }
+  let deadline = alarm.set(at: alarm.now + min(timeout, .century)) { event.give(.deadline) }
   await withTaskCancellationHandler {
     await withDiscardingTaskGroup { group in
       group.addTask {

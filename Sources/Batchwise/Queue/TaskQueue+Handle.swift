@@ -14,7 +14,7 @@ extension TaskQueue {
     }
 
     /// Tells the item from all others of its queue; later ones have higher numbers.
-    public var id: Int { itemID.number }
+    public var id: Int { item.options.number }
 
     /// What the operation returned, when it has.
     ///
@@ -58,7 +58,7 @@ extension TaskQueue {
     /// One in flight is cancelled cooperatively, and how its operation ends is how it ends. An item
     /// that is over stays as it is.
     ///
-    /// - Complexity: O(log *n*), where *n* wait.
+    /// - Complexity: O(log *n*), where *n* wait; O(*n*) for a barrier that waits.
     public func cancel() {
       item.storage.note { [itemID] state, _ in state.cancel(itemID) }
     }

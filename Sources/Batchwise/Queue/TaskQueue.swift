@@ -21,7 +21,8 @@
 /// **Nesting.** An item may add items to its own queue and wait for them. While it waits, it lends
 /// its place to others and is not counted as in flight, so that it never waits for itself; then it
 /// takes the next place that is free. A task started inside an item counts as the item. An item
-/// must not wait for the end of its own queue, as ``drain()`` does.
+/// must not wait for the end of its own queue, as ``drain()`` does. A limit of zero counts as one for
+/// items that want their place back, so that what has started can end.
 ///
 /// **Cancellation.** An item that waits is taken out and fails with `CancellationError`, and its
 /// operation is never entered. One in flight is cancelled cooperatively and holds its place until
@@ -52,6 +53,8 @@ public final class TaskQueue<Success: Sendable>: Sendable {
   ) {
     storage = TaskQueueStorage(limit: limit, options: options, alarm: alarm, executor: executor)
   }
+
+  deinit { storage.note { state, _ in state.abandon() } }
 
   // MARK: Adding
 
@@ -149,8 +152,13 @@ public final class TaskQueue<Success: Sendable>: Sendable {
     _ operation: @escaping @Sendable () async throws -> Success
   ) -> TaskQueueItem {
     let priority = priority ?? Task.currentPriority
+    // Nobody can tell anything longer from for ever, and some clocks cannot count much further.
+    let (timeout, waitTimeout) = (
+      timeout.map { min($0, .century) }, waitTimeout.map { min($0, .century) }
+    )
     let options = TaskQueueItemOptions(
-      name: name, priority: Int(priority.rawValue), key: key.map { AdmissionKey($0) },
+      number: storage.newNumber(), name: name, priority: Int(priority.rawValue),
+      key: key.map { AdmissionKey($0) },
       isBarrier: isBarrier, timeout: timeout, waitTimeout: waitTimeout)
     var body: TaskQueueItem.Operation = operation
     if let retry {

@@ -49,7 +49,7 @@ public struct TaskQueueError: Error, Hashable, CustomStringConvertible {
 
 /// Why an item does not start.
 enum TaskQueueRefusal: Sendable {
-  case full, dropped, finished, waitedTooLong, cancelled
+  case full, dropped, finished, waitedTooLong, timedOut, cancelled
 
   func error(name: String?) -> any Error {
     switch self {
@@ -57,6 +57,7 @@ enum TaskQueueRefusal: Sendable {
     case .dropped: TaskQueueError(code: .dropped, name: name)
     case .finished: TaskQueueError(code: .finished, name: name)
     case .waitedTooLong: TaskQueueError(code: .waitedTooLong, name: name)
+    case .timedOut: TaskQueueError(code: .timedOut, name: name)
     case .cancelled: CancellationError()
     }
   }

@@ -39,6 +39,8 @@ final class TaskQueueItem: TaskExecutor {
 
   private let state = Mutex(State())
   let storage: TaskQueueStorage
+  /// Where its steps are taken in the end.
+  let executor: any TaskExecutor
   let options: TaskQueueItemOptions
 
   /// Makes the item's task, which does not begin before the queue has decided.
@@ -48,6 +50,7 @@ final class TaskQueueItem: TaskExecutor {
   ) {
     self.options = options
     self.storage = storage
+    executor = storage.executorForItem
     let task = Task(executorPreference: self, priority: priority) { await self.run() }
     state.withLock { state in
       state.task = task
@@ -65,7 +68,7 @@ final class TaskQueueItem: TaskExecutor {
       state.door = .closed(step)
       return false
     }
-    if isOpen { storage.executor.enqueue(step) }
+    if isOpen { executor.enqueue(step) }
   }
 
   /// Lets the item's task begin, and learn what was decided.
@@ -75,7 +78,7 @@ final class TaskQueueItem: TaskExecutor {
       state.door = .open(verdict)
       return step
     }
-    if let step { storage.executor.enqueue(step) }
+    if let step { executor.enqueue(step) }
   }
 
   // MARK: The task

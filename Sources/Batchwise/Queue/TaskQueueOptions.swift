@@ -94,6 +94,8 @@ public struct TaskQueueBacklog: Sendable, Hashable {
 
 /// What `add` says about an item.
 struct TaskQueueItemOptions {
+  /// Counts the items of a queue.
+  var number = 0
   var name: String?
   var priority: Int
   var key: AdmissionKey?

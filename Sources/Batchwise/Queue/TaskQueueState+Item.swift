@@ -30,8 +30,8 @@ extension TaskQueueState {
       case waiting(AdmissionState<ItemID>.ID)
       /// Started. Exits: lent, over, when it has ended.
       case inFlight(AdmissionState<ItemID>.Grant, since: Duration)
-      /// Started, and without its place while it waits for that many other items. Exits: inFlight, over.
-      case lent(waits: Int, since: Duration)
+      /// Started, and without its place while it waits, so many times at once. Exits: inFlight, over.
+      case lent(waits: Int, isPause: Bool, since: Duration)
     }
 
     let job: Job
@@ -53,7 +53,7 @@ extension TaskQueueState {
 
     var startedAt: Duration? {
       switch phase {
-      case .inFlight(_, let start)?, .lent(_, let start)?: start
+      case .inFlight(_, let start)?, .lent(_, _, let start)?: start
       case .offered?, .waiting?, nil: nil
       }
     }

@@ -29,6 +29,8 @@ struct TaskQueueState<Job, Waiter> {
   private var waitTimes = DurationHistogram()
   private var runTimes = DurationHistogram()
   private var isFinished = false
+  /// Whether it was stopped before it was over.
+  private(set) var isStopped = false
 
   /// Counts the events, so that an observer sees whether something has changed.
   private(set) var version = 0
@@ -47,6 +49,10 @@ struct TaskQueueState<Job, Waiter> {
     let id = items.insert(Item(job: job, options: options, addedAt: now))
     guard !isFinished else {
       refuse(id, .finished)
+      return id
+    }
+    if let timeout = options.timeout, timeout <= .zero {
+      refuse(id, .timedOut)
       return id
     }
     while !accept(id, at: now) {
@@ -72,7 +78,11 @@ struct TaskQueueState<Job, Waiter> {
     }
     offered.append(id)
     offeredCount += 1
-    if isFinished { takeOut(id, .finished) }
+    if isFinished {
+      takeOut(id, .finished)
+    } else if let timeout = options.timeout, timeout <= .zero {
+      takeOut(id, .timedOut)
+    }
     return (id, ticket)
   }
 
@@ -87,7 +97,11 @@ struct TaskQueueState<Job, Waiter> {
   /// Notes that an item in flight has ended.
   mutating func end(_ id: ItemID, _ outcome: TaskQueueOutcome, at now: Duration) {
     guard let item = items.remove(id), let start = item.startedAt else { return }
-    if case .inFlight(let grant, _)? = item.phase { admission.leave(grant) }
+    switch item.phase {
+    case .inFlight(let grant, _)?: admission.leave(grant)
+    case .lent(_, isPause: true, _)?: admission.endPause()
+    case .lent?, .waiting?, .offered?, nil: break
+    }
     if let deadline = item.deadline { _ = deadlines.remove(deadline) }
     if item.isOverdue { counts.overdue -= 1 }
     counts.note(outcome)
@@ -127,16 +141,22 @@ struct TaskQueueState<Job, Waiter> {
   /// Otherwise it could wait for itself, also for one that has started: that one may have lent its own
   /// place, and want one to go on. It is asked with all items that the caller is inside of, and
   /// returns the one that has given its place, if any.
-  mutating func lend(from holders: [ItemID], for awaited: ItemID?) -> ItemID? {
+  ///
+  /// A pause is part of the item's work: a barrier goes on waiting for it, and one that pauses itself
+  /// keeps its place. An item that waits for others cannot ask that of a barrier, which may be one of them.
+  mutating func lend(
+    from holders: [ItemID], for awaited: ItemID?, isPause: Bool
+  ) -> ItemID? {
     guard awaited.map({ items.contains($0) }) ?? true,
       let lender = holders.first(where: { items[$0]?.startedAt != nil }), lender != awaited
     else { return nil }
     switch items[lender]?.phase {
     case .inFlight(let grant, let start)?:
-      admission.leave(grant)
-      items.update(lender) { $0.phase = .lent(waits: 1, since: start) }
-    case .lent(let waits, let start)?:
-      items.update(lender) { $0.phase = .lent(waits: waits + 1, since: start) }
+      if isPause, items[lender]?.options.isBarrier ?? false { return nil }
+      if isPause { admission.pauseHolder(grant) } else { admission.leave(grant) }
+      items.update(lender) { $0.phase = .lent(waits: 1, isPause: isPause, since: start) }
+    case .lent(let waits, let isPause, let start)?:
+      items.update(lender) { $0.phase = .lent(waits: waits + 1, isPause: isPause, since: start) }
     case .offered?, .waiting?, nil: return nil
     }
     return lender
@@ -145,8 +165,8 @@ struct TaskQueueState<Job, Waiter> {
   /// Takes a ticket for the item's return to a place, now that its waiting is over.
   mutating func takeBack(_ id: ItemID) -> TicketID {
     let ticket = tickets.issue()
-    if case .lent(let waits, let start)? = items[id]?.phase, waits > 1 {
-      items.update(id) { $0.phase = .lent(waits: waits - 1, since: start) }
+    if case .lent(let waits, let isPause, let start)? = items[id]?.phase, waits > 1 {
+      items.update(id) { $0.phase = .lent(waits: waits - 1, isPause: isPause, since: start) }
       decide(ticket, true)
     } else {
       returning.append((id, ticket))
@@ -159,6 +179,11 @@ struct TaskQueueState<Job, Waiter> {
   mutating func setLimit(_ limit: Int) { admission.setLimit(limit) }
   mutating func setLimitPerKey(_ limit: Int) { admission.setKeyLimit(limit) }
   mutating func setRate(_ rate: RateLimit?, at now: Duration) { admission.setRate(rate, at: now) }
+  /// Drops what waits if nothing will ever start, for nobody is left who could change that.
+  mutating func abandon() {
+    if admission.isPaused || admission.limit == 0 { dropWaiting(.dropped) }
+  }
+
   mutating func pause() { admission.pause() }
   mutating func resume() { admission.resume() }
 
@@ -167,6 +192,13 @@ struct TaskQueueState<Job, Waiter> {
     isFinished = true
     for id in offered.all { takeOut(id, .finished) }
     if droppingWaiting { dropWaiting(.dropped) }
+  }
+
+  /// Takes in nothing more, and cancels all items.
+  mutating func stop() {
+    isStopped = isStopped || !isOver
+    finish(droppingWaiting: false)
+    cancelAll()
   }
 
   /// Takes a ticket for a condition, which may hold already.
@@ -268,7 +300,7 @@ struct TaskQueueState<Job, Waiter> {
     items.entries.sorted { $0.id.number < $1.id.number }.compactMap { id, item in
       state(of: id, at: now).map {
         TaskQueueItemStatus(
-          id: id.number, name: item.options.name,
+          id: item.options.number, name: item.options.name,
           priority: TaskPriority(rawValue: UInt8(clamping: item.options.priority)), state: $0,
           age: now - (item.startedAt ?? item.addedAt), isOverdue: item.isOverdue)
       }
@@ -304,14 +336,20 @@ struct TaskQueueState<Job, Waiter> {
 
   /// Gives items their place again that have lent it; they come before all who have not started.
   private mutating func letReturn() {
-    while let (id, ticket) = returning.first {
-      if let item = items[id], case .lent(_, let start)? = item.phase {
-        guard let grant = admission.enterAgain(item.request) else { return }
-        items.update(id) { $0.phase = .inFlight(grant, since: start) }
-      }
-      returning.removeFirst()
-      decide(ticket, true)
+    guard !returning.isEmpty else { return }
+    // One whose key has no room does not hold back the others.
+    let candidates = returning
+    returning = candidates.filter { candidate in
+      guard let item = items[candidate.item],
+        case .lent(_, let isPause, let start)? = item.phase
+      else { return false }
+      guard let grant = admission.enterAgain(item.request) else { return true }
+      if isPause { admission.endPause() }
+      items.update(candidate.item) { $0.phase = .inFlight(grant, since: start) }
+      return false
     }
+    let left = Set(returning.map(\.ticket))
+    for (_, ticket) in candidates where !left.contains(ticket) { decide(ticket, true) }
   }
 
   private mutating func acceptOffers(at now: Duration) -> Bool {
@@ -375,7 +413,9 @@ struct TaskQueueState<Job, Waiter> {
   }
 
   private mutating func dropWaiting(_ reason: TaskQueueRefusal) {
-    for id in offered.all + waiting.all { takeOut(id, reason) }
+    for id in offered.all { takeOut(id, reason) }
+    waiting = ItemOrder()
+    for id in admission.cancelAll() { refuse(id, reason) }
   }
 
   private mutating func decide(_ ticket: TicketID, _ isReached: Bool) {

@@ -131,6 +131,8 @@ public struct TaskQueueEvent: Sendable, Hashable {
 
   /// What happened.
   public var kind: Kind
+  /// Tells the item from all others of its queue; its handle has the same.
+  public var id: Int
   /// The item's name, if it has one.
   public var name: String?
 }

@@ -12,19 +12,33 @@ final class TaskQueueStorage: Sendable {
   private let state: Mutex<State>
   private let number = HeldPermit.newLimiter()
   private let alarm: Alarm
-  /// The one deadline that is set at the alarm, if any.
-  private let wakeUp = Mutex<Alarm.ID?>(nil)
+  /// The deadlines that are set at the alarm.
+  ///
+  /// Two threads may set theirs in the other order than the state asked for them, so none takes the
+  /// place of another.
+  private let wakeUps = Mutex<Set<Alarm.ID>>([])
   private let onEvent: (@Sendable (TaskQueueEvent) -> Void)?
 
-  /// Where the items run.
-  let executor: any TaskExecutor
+  private let lastItem = Atomic<Int>(0)
+  /// Where the items run; nil for where the task runs that adds them.
+  private let executor: (any TaskExecutor)?
 
   init(limit: Int, options: TaskQueueOptions, alarm: Alarm, executor: (any TaskExecutor)?) {
     precondition(limit >= 0, "a limit cannot be negative, but is \(limit)")
     state = Mutex(State(limit: limit, options: options))
     onEvent = options.onEvent
     self.alarm = alarm
-    self.executor = executor ?? globalConcurrentExecutor
+    self.executor = executor
+  }
+
+  /// A number for a new item.
+  func newNumber() -> Int { lastItem.wrappingAdd(1, ordering: .relaxed).newValue }
+
+  /// Where a new item runs: where the tasks do that the current task starts.
+  var executorForItem: any TaskExecutor {
+    if let executor { return executor }
+    guard let preferred = preferredTaskExecutor else { return globalConcurrentExecutor }
+    return (preferred as? TaskQueueItem)?.executor ?? preferred
   }
 
   /// Notes an event, and does what follows from it.
@@ -40,10 +54,7 @@ final class TaskQueueStorage: Sendable {
 
   /// Takes in nothing more, and cancels all items.
   func stop() {
-    note { state, _ in
-      state.finish(droppingWaiting: false)
-      state.cancelAll()
-    }
+    note { state, _ in state.stop() }
   }
 
   /// Looks at the state.
@@ -54,7 +65,7 @@ final class TaskQueueStorage: Sendable {
 
   /// Tells the observer what happened to an item.
   func tell(_ kind: TaskQueueEvent.Kind, _ item: TaskQueueItem) {
-    onEvent?(TaskQueueEvent(kind: kind, name: item.options.name))
+    onEvent?(TaskQueueEvent(kind: kind, id: item.options.number, name: item.options.name))
   }
 
   /// Waits until a condition holds.
@@ -62,10 +73,18 @@ final class TaskQueueStorage: Sendable {
   /// - Throws: `CancellationError` if the task is cancelled first.
   func wait(for condition: TaskQueueCondition) async throws(CancellationError) {
     if Task.isCancelled { throw CancellationError() }
-    let ticket = state.withLock { $0.wait(for: condition) }
-    try await wait(for: ticket) { [self] in
-      state.withLock { $0.cancelWait(ticket) }?.resume(returning: false)
+    let end: Result<Void, CancellationError> = await whileLendingPlace {
+      let ticket = state.withLock { $0.wait(for: condition) }
+      do throws(CancellationError) {
+        return .success(
+          try await wait(for: ticket) { [self] in
+            state.withLock { $0.cancelWait(ticket) }?.resume(returning: false)
+          })
+      } catch {
+        return .failure(error)
+      }
     }
+    try end.get()
   }
 
   /// Waits until a ticket is decided.
@@ -92,7 +111,7 @@ final class TaskQueueStorage: Sendable {
     try await Batchwise.retry(
       policy, budget: nil, by: alarm, SystemRandomNumberGenerator(),
       sleep: { [self] deadline throws(CancellationError) in
-        let end: Result<Void, CancellationError> = await whileLendingPlace {
+        let end: Result<Void, CancellationError> = await whileLendingPlace(isPause: true) {
           do throws(CancellationError) {
             return .success(try await alarm.sleep(until: deadline))
           } catch {
@@ -108,11 +127,11 @@ final class TaskQueueStorage: Sendable {
   ///
   /// If what is awaited is an item, it must still be there for that.
   func whileLendingPlace<Result>(
-    for awaited: SlabID? = nil, _ wait: () async -> Result
+    for awaited: SlabID? = nil, isPause: Bool = false, _ wait: () async -> Result
   ) async -> Result {
     let holders = HeldPermit.holds(of: number)
     guard !holders.isEmpty,
-      let lender = note({ state, _ in state.lend(from: holders, for: awaited) })
+      let lender = note({ state, _ in state.lend(from: holders, for: awaited, isPause: isPause) })
     else { return await wait() }
     let result = await wait()
     _ = await suspend(note { state, _ in state.takeBack(lender) })
@@ -138,19 +157,26 @@ final class TaskQueueStorage: Sendable {
     for (item, reason) in effects.refusals { item.open(.refused(reason)) }
     for item in effects.cancellations { item.cancel() }
     for (waiter, isReached) in effects.woken { waiter.resume(returning: isReached) }
-    if let wakeUp = effects.wakeUp {
-      setWakeUp(
-        alarm.set(at: wakeUp) { [weak self] in self?.note { state, now in state.wake(at: now) } })
-    } else if effects.isOver {
-      setWakeUp(nil)
+    if let wakeUp = effects.wakeUp { setWakeUp(at: wakeUp) }
+    if effects.isOver { cancelWakeUps() }
+  }
+
+  private func setWakeUp(at moment: Duration) {
+    let id = alarm.set(at: moment) { [weak self] in
+      self?.note { state, now in state.wake(at: now) }
+    }
+    wakeUps.withLock { wakeUps in
+      // Those that have rung are not told apart; they are few, and cancelling them does nothing.
+      if wakeUps.count > 64 { wakeUps = wakeUps.filter { alarm.isSet($0) } }
+      wakeUps.insert(id)
     }
   }
 
-  private func setWakeUp(_ id: Alarm.ID?) {
-    let old = wakeUp.withLock { old in
-      defer { old = id }
-      return old
+  private func cancelWakeUps() {
+    let ids = wakeUps.withLock { wakeUps in
+      defer { wakeUps = [] }
+      return wakeUps
     }
-    if let old { alarm.cancel(old) }
+    for id in ids { alarm.cancel(id) }
   }
 }

@@ -6,11 +6,13 @@
 ///       for try await url in urls { queue.add { try await load(url) } }
 ///     }
 ///
-/// When the body returns, the queue is finished and what was added still runs. When it throws, or
-/// when the caller is cancelled, nothing more is taken in and all items are cancelled. In each case
-/// the call ends when they have ended. What items fail with is theirs: their handles tell.
+/// When the body returns, what was added still runs, and may add more; when nothing is left, the
+/// queue is finished. When the body throws, nothing more is taken in and all items are cancelled. In
+/// each case the call ends when they have ended. What items fail with is theirs: their handles tell.
 ///
-/// A caller that is cancelled already runs the body too, and what that adds is refused.
+/// **Cancellation** of the caller does the same as a body that throws, and is reported when the error
+/// type has room for it. With another error type the call returns what the body returned. A caller
+/// that is cancelled already runs the body too, and what that adds is refused.
 ///
 /// - Parameters:
 ///   - type: What the items return.
@@ -19,7 +21,7 @@
 ///   - clock: What measures timeouts, rates and ages.
 ///   - body: What adds items. It runs where the caller runs.
 /// - Returns: What the body returns.
-/// - Throws: What the body throws.
+/// - Throws: What the body throws, or `CancellationError`.
 public func withTaskQueue<Item: Sendable, Success, Failure: Error>(
   of type: Item.Type = Item.self, limit: Int, options: TaskQueueOptions = TaskQueueOptions(),
   clock: some Clock<Duration> = ContinuousClock(),
@@ -38,6 +40,7 @@ package func withTaskQueue<Item: Sendable, Success, Failure: Error>(
     let result: Result<Success, Failure>
     do throws(Failure) {
       result = .success(try await body(queue))
+      await storage.waitRegardless(for: .idle)
       queue.finish()
     } catch {
       result = .failure(error)
@@ -48,5 +51,9 @@ package func withTaskQueue<Item: Sendable, Success, Failure: Error>(
   } onCancel: {
     storage.stop()
   }
-  return try result.get()
+  let success = try result.get()
+  if storage.read({ state, _ in state.isStopped }), let error = CancellationError() as? Failure {
+    throw error
+  }
+  return success
 }

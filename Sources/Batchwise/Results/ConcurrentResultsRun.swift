@@ -105,7 +105,7 @@ final class ConcurrentResultsRun<
 
   @usableFromInline func start() {
     phase = .running(
-      Task(executorPreference: executor) { [engine, read, storage] in
+      Task(executorPreference: executor ?? preferredTaskExecutor) { [engine, read, storage] in
         await read(engine, storage)
         storage.finish()
       })

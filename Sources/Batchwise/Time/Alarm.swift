@@ -58,6 +58,9 @@ package final class Alarm: Sendable {
   /// How many deadlines are set.
   package var count: Int { guarded.withLock { $0.state.count } }
 
+  /// Whether a deadline is set, and not yet reached or cancelled.
+  package func isSet(_ id: ID) -> Bool { guarded.withLock { $0.state.isSet(id) } }
+
   /// Sees to it that the action is called at the deadline, or soon if that has passed.
   ///
   /// - Returns: What cancels it.
@@ -102,7 +105,7 @@ package final class Alarm: Sendable {
   /// The task does not hold the alarm. It has nobody's priority, for who waits for a deadline may
   /// be more urgent than who set the earliest.
   private func start(_ sleeper: State.Sleeper) {
-    let preferred = executor ?? Self.preferredExecutor
+    let preferred = executor ?? preferredTaskExecutor
     let executor = guarded.withLock { guarded in
       if let preferred { guarded.executor = preferred }
       return guarded.executor
@@ -115,14 +118,6 @@ package final class Alarm: Sendable {
     guarded.withLock { guarded in
       if guarded.state.sleeps(sleeper) { guarded.tasks[sleeper.number] = task }
     }
-  }
-
-  /// The executor that the current task prefers, so that whoever steps that task steps the sleep.
-  private static var preferredExecutor: (any TaskExecutor)? {
-    guard #available(macOS 26.4, iOS 26.4, watchOS 26.4, tvOS 26.4, visionOS 26.4, *) else {
-      return nil
-    }
-    return withUnsafeCurrentTask { $0?.unownedTaskExecutor?.asTaskExecutor() }
   }
 
   private func wake(_ sleeper: State.Sleeper) {

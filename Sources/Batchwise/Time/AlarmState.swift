@@ -35,6 +35,9 @@ package struct AlarmState<Action> {
   /// Whether it still sleeps.
   package func sleeps(_ sleeper: Sleeper) -> Bool { sleepers.contains(sleeper) }
 
+  /// Whether a deadline is set.
+  package func isSet(_ id: ID) -> Bool { deadlines[id] != nil }
+
   /// Sets a deadline.
   ///
   /// - Returns: What finds it again, and who has to begin to sleep now.

@@ -5,9 +5,6 @@ package struct Timeline: Sendable {
   private let readNow: @Sendable () -> Duration
   private let sleepUntil: @Sendable (Duration) async throws -> Void
 
-  /// No sleep is longer, for there are systems whose clocks cannot count much further.
-  private static let longestSleep = Duration.seconds(100 * 365 * 86_400)
-
   /// Begins to count now.
   package init(_ clock: some Clock<Duration>) {
     let origin = clock.now
@@ -22,6 +19,11 @@ package struct Timeline: Sendable {
   ///
   /// - Throws: What the clock throws, which is `CancellationError` if the task is cancelled.
   package func sleep(until moment: Duration) async throws {
-    try await sleepUntil(min(moment, now + Self.longestSleep))
+    try await sleepUntil(min(moment, now + .century))
   }
+}
+
+extension Duration {
+  /// Nothing is waited for longer: some clocks cannot count much further, and no sum of two overflows.
+  static let century = Duration.seconds(100 * 365 * 86_400)
 }

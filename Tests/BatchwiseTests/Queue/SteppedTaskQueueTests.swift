@@ -355,6 +355,130 @@ struct SteppedTaskQueueTests {
     }
   }
 
+  @Test("A barrier and one that pauses before a retry wait for each other")
+  func barrierAndPause() throws {
+    for seed in 0..<200 {
+      let (result, _) = try SteppedQueue(seed: UInt64(seed), limit: 4).run { queue, clock in
+        let log = Mutex<[String]>([])
+        let policy = RetryPolicy(attempts: 2, backoff: .constant(.seconds(1), jitter: .none))
+        @Sendable func attempt(_ name: String, _ counted: Counted) throws -> Int {
+          let number = counted.count.withLock { count in
+            count += 1
+            return count
+          }
+          log.withLock { $0.append("\(name)\(number)") }
+          if number == 1 { throw Boom(offset: 1) }
+          return number
+        }
+        let (before, alone) = (Counted(), Counted())
+        queue.add(retry: policy) { try attempt("before", before) }
+        queue.add(isBarrier: true, retry: policy) { try attempt("alone", alone) }
+        queue.add {
+          log.withLock { $0.append("after") }
+          return 0
+        }
+        try await queue.drain()
+        return log.withLock { $0 }
+      }
+      #expect(try result.get() == ["before1", "before2", "alone1", "alone2", "after"])
+    }
+  }
+
+  @Test("A gate that is closed lets items end that have started and are cancelled")
+  func closedGate() throws {
+    for seed in 0..<300 {
+      let (result, _) = try SteppedQueue(seed: UInt64(seed), limit: 1).run { queue, _ in
+        let gate = Gate()
+        for _ in 0..<3 {
+          queue.add {
+            let inner = queue.add {
+              gate.open()
+              try await Gate().passUnlessCancelled()
+              return 1
+            }
+            return (try? await inner.value) ?? 0
+          }
+        }
+        await gate.pass()
+        queue.setLimit(0)
+        queue.cancelAll()
+        try await queue.drain()
+        return queue.status
+      }
+      let status = try result.get()
+      #expect(status.inFlight == 0 && status.waiting == 0 && status.lending == 0, "seed \(seed)")
+    }
+  }
+
+  @Test("One that wants its place back and has no room for its key does not hold back others")
+  func returningPastAKey() throws {
+    let options = TaskQueueOptions(limitPerKey: 1)
+    let (result, _) = try SteppedQueue(seed: 1, limit: 2, options: options).run { queue, clock in
+      let log = Mutex<[String]>([])
+      @Sendable func note(_ text: String) { log.withLock { $0.append(text) } }
+      @Sendable func pause(_ seconds: Int) async throws {
+        try await clock.sleep(until: clock.now.advanced(by: .seconds(seconds)))
+      }
+      // Both give their place away and want it back at the same time.
+      for key in ["a", "b"] {
+        queue.add(key: key) {
+          let inner = queue.add(priority: .high) {
+            try await pause(1); return 0
+          }
+          _ = try await inner.value
+          note("\(key) is back")
+          return 0
+        }
+      }
+      queue.add(key: "a") {
+        try await pause(5); note("a's other"); return 0
+      }
+      try await queue.drain()
+      return log.withLock { $0 }
+    }
+    #expect(try result.get() == ["b is back", "a's other", "a is back"])
+  }
+
+  @Test("An item may wait for room in its own backlog, and for what is in flight beside it")
+  func waitsInside() throws {
+    for seed in 0..<200 {
+      let (result, _) = try SteppedQueue(seed: UInt64(seed), limit: 1).run { queue, _ in
+        let outer = queue.add {
+          for number in 0..<3 { queue.add { number } }
+          try await queue.waitForCapacity(below: 1)
+          try await queue.waitUntilNothingInFlight()
+          return 7
+        }
+        let value = try await outer.value
+        try await queue.drain()
+        return (value, queue.status.inFlight)
+      }
+      #expect(try result.get() == (7, 0), "seed \(seed)")
+    }
+  }
+
+  @Test("Items of a scope may add more after its body, and the scope waits for all")
+  func growingScope() throws {
+    for seed in 0..<200 {
+      let world = SteppedQueue(seed: UInt64(seed), limit: 2)
+      let (result, _) = try world.run { queue, _ in
+        await withTaskQueue(queue) { queue in
+          @Sendable func crawl(_ depth: Int) {
+            queue.add {
+              await Task.yield()
+              if depth > 0 { for _ in 0..<2 { crawl(depth - 1) } }
+              return depth
+            }
+          }
+          crawl(3)
+        }
+        return queue.status.counts
+      }
+      let counts = try result.get()
+      #expect(counts.succeeded == 15 && counts.refused == 0)
+    }
+  }
+
   @Test("Items that add to their own queue and wait never wait for themselves", arguments: 1...3)
   func nested(limit: Int) throws {
     for seed in 0..<300 {
@@ -454,6 +578,10 @@ struct SteppedTaskQueueTests {
       #expect(seen.count <= 40)
     }
   }
+}
+
+private final class Counted: Sendable {
+  let count = Mutex(0)
 }
 
 private enum Submitter {

@@ -328,6 +328,89 @@ struct TaskQueueTests {
     #expect(log.withLock { $0.count } == 600)
   }
 
+  @Test("loses no deadline, in whatever order several are set at once")
+  func deadlinesFromManyThreads() async throws {
+    for _ in 0..<200 {
+      let queue = TaskQueue<Int>(limit: .max)
+      let late = queue.add(timeout: .seconds(3000)) {
+        try await Gate().passUnlessCancelled()
+        return 0
+      }
+      let handles = await withTaskGroup(of: TaskQueue<Int>.Handle.self) { group in
+        for number in 0..<6 {
+          group.addTask {
+            queue.add(timeout: .microseconds(number * 10 + 1)) {
+              try await Gate().passUnlessCancelled()
+              return number
+            }
+          }
+        }
+        return await group.reduce(into: []) { $0.append($1) }
+      }
+      for handle in handles {
+        await #expect(throws: TaskQueueError(code: .timedOut, name: nil)) {
+          try await handle.value
+        }
+      }
+      late.cancel()
+      await #expect(throws: CancellationError.self) { try await late.value }
+    }
+  }
+
+  @Test("does not begin an item whose timeout is over before it starts", arguments: [0, -1])
+  func noTime(seconds: Int) async throws {
+    let queue = TaskQueue<Int>(limit: 1)
+    let hasBegun = Mutex(false)
+    let item = queue.add(timeout: .seconds(seconds)) {
+      hasBegun.withLock { $0 = true }
+      return 1
+    }
+    await #expect(throws: TaskQueueError(code: .timedOut, name: nil)) { try await item.value }
+    #expect(!hasBegun.withLock { $0 })
+  }
+
+  @Test("reports the cancellation of a scope whose items it has cancelled")
+  func cancelledScope() async throws {
+    let hasReturned = Gate()
+    let task = Task {
+      try await withTaskQueue(of: Int.self, limit: 1) { queue in
+        queue.add {
+          hasReturned.open()
+          try await Gate().passUnlessCancelled()
+          return 0
+        }
+        try Task.checkCancellation()
+      }
+    }
+    await hasReturned.pass()
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+  }
+
+  @Test("lets go of what waits when nobody can start it any more")
+  func abandoned() async throws {
+    let handle: TaskQueue<Int>.Handle
+    do {
+      let queue = TaskQueue<Int>(limit: 0)
+      handle = queue.add { 1 }
+    }
+    await #expect(throws: TaskQueueError(code: .dropped, name: nil)) { try await handle.value }
+  }
+
+  @Test("cancels thousands of barriers that wait in one step")
+  func manyBarriers() async throws {
+    let (queue, gate) = blockedQueue()
+    let handles = (0..<5000).map { number in queue.add(isBarrier: true) { number } }
+    queue.cancelAll()
+    for handle in handles {
+      await #expect(throws: CancellationError.self) { try await handle.value }
+    }
+    #expect(
+      try await {
+        gate.open(); return try await queue.add { 7 }.value
+      }() == 7)
+  }
+
   @Test("leaves no deadline behind when it is over")
   func noTimerLeft() async throws {
     let clock = ManualClock()
