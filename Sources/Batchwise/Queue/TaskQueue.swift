@@ -128,17 +128,13 @@ public final class TaskQueue<Success: Sendable>: Sendable {
     let item = makeItem(
       name, priority, key, isBarrier, timeout: timeout, waitTimeout: waitTimeout, retry, operation)
     let (id, ticket) = storage.note { state, now in state.offer(item, item.options, at: now) }
-    let accepted: Result<Void, CancellationError> = await storage.whileLendingPlace(for: id) {
-      do throws(CancellationError) {
-        return .success(
-          try await storage.wait(for: ticket) { [storage] in
-            storage.note { state, _ in state.withdraw(id) }
-          })
-      } catch {
-        return .failure(error)
+    do {
+      try await storage.whileLendingPlace(for: id) { () throws(CancellationError) in
+        try await storage.wait(for: ticket) { [storage] in
+          storage.note { state, _ in state.withdraw(id) }
+        }
       }
-    }
-    if case .failure(let error) = accepted {
+    } catch {
       // The item knows better why it was not taken in.
       _ = try await item.wait()?.get()
       throw error

@@ -73,18 +73,12 @@ final class TaskQueueStorage: Sendable {
   /// - Throws: `CancellationError` if the task is cancelled first.
   func wait(for condition: TaskQueueCondition) async throws(CancellationError) {
     if Task.isCancelled { throw CancellationError() }
-    let end: Result<Void, CancellationError> = await whileLendingPlace {
+    try await whileLendingPlace { () throws(CancellationError) in
       let ticket = state.withLock { $0.wait(for: condition) }
-      do throws(CancellationError) {
-        return .success(
-          try await wait(for: ticket) { [self] in
-            state.withLock { $0.cancelWait(ticket) }?.resume(returning: false)
-          })
-      } catch {
-        return .failure(error)
+      try await wait(for: ticket) { [self] in
+        state.withLock { $0.cancelWait(ticket) }?.resume(returning: false)
       }
     }
-    try end.get()
   }
 
   /// Waits until a ticket is decided.
@@ -111,14 +105,9 @@ final class TaskQueueStorage: Sendable {
     try await Batchwise.retry(
       policy, budget: nil, by: alarm, SystemRandomNumberGenerator(),
       sleep: { [self] deadline throws(CancellationError) in
-        let end: Result<Void, CancellationError> = await whileLendingPlace(isPause: true) {
-          do throws(CancellationError) {
-            return .success(try await alarm.sleep(until: deadline))
-          } catch {
-            return .failure(error)
-          }
+        try await whileLendingPlace(isPause: true) { () throws(CancellationError) in
+          try await alarm.sleep(until: deadline)
         }
-        try end.get()
       },
       runAttempt: { _ in try await operation() })
   }
@@ -126,16 +115,22 @@ final class TaskQueueStorage: Sendable {
   /// Waits for something, such as what becomes of an item; an item that waits lends its place.
   ///
   /// If what is awaited is an item, it must still be there for that.
-  func whileLendingPlace<Result>(
-    for awaited: SlabID? = nil, isPause: Bool = false, _ wait: () async -> Result
-  ) async -> Result {
+  func whileLendingPlace<Success, Failure: Error>(
+    for awaited: SlabID? = nil, isPause: Bool = false,
+    _ wait: () async throws(Failure) -> Success
+  ) async throws(Failure) -> Success {
     let holders = HeldPermit.holds(of: number)
     guard !holders.isEmpty,
       let lender = note({ state, _ in state.lend(from: holders, for: awaited, isPause: isPause) })
-    else { return await wait() }
-    let result = await wait()
+    else { return try await wait() }
+    let result: Result<Success, Failure>
+    do throws(Failure) {
+      result = .success(try await wait())
+    } catch {
+      result = .failure(error)
+    }
     _ = await suspend(note { state, _ in state.takeBack(lender) })
-    return result
+    return try result.get()
   }
 
   /// Waits until a condition holds, deaf to cancellation.
