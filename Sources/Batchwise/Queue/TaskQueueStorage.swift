@@ -12,11 +12,11 @@ final class TaskQueueStorage: Sendable {
   private let state: Mutex<State>
   private let number = HeldPermit.newLimiter()
   private let alarm: Alarm
-  /// The deadlines that are set at the alarm.
+  /// The deadlines that are set at the alarm; nil when the queue is over.
   ///
   /// Two threads may set theirs in the other order than the state asked for them, so none takes the
-  /// place of another.
-  private let wakeUps = Mutex<Set<Alarm.ID>>([])
+  /// place of another, and one that comes when the queue is over is taken back.
+  private let wakeUps = Mutex<Set<Alarm.ID>?>([])
   private let onEvent: (@Sendable (TaskQueueEvent) -> Void)?
 
   private let lastItem = Atomic<Int>(0)
@@ -30,6 +30,8 @@ final class TaskQueueStorage: Sendable {
     self.alarm = alarm
     self.executor = executor
   }
+
+  deinit { cancelWakeUps() }
 
   /// A number for a new item.
   func newNumber() -> Int { lastItem.wrappingAdd(1, ordering: .relaxed).newValue }
@@ -160,18 +162,20 @@ final class TaskQueueStorage: Sendable {
     let id = alarm.set(at: moment) { [weak self] in
       self?.note { state, now in state.wake(at: now) }
     }
-    wakeUps.withLock { wakeUps in
+    let isOver = wakeUps.withLock { wakeUps in
       // Those that have rung are not told apart; they are few, and cancelling them does nothing.
-      if wakeUps.count > 64 { wakeUps = wakeUps.filter { alarm.isSet($0) } }
-      wakeUps.insert(id)
+      if let set = wakeUps, set.count > 64 { wakeUps = set.filter { alarm.isSet($0) } }
+      wakeUps?.insert(id)
+      return wakeUps == nil
     }
+    if isOver { alarm.cancel(id) }
   }
 
   private func cancelWakeUps() {
     let ids = wakeUps.withLock { wakeUps in
-      defer { wakeUps = [] }
+      defer { wakeUps = nil }
       return wakeUps
     }
-    for id in ids { alarm.cancel(id) }
+    for id in ids ?? [] { alarm.cancel(id) }
   }
 }

@@ -411,6 +411,30 @@ struct TaskQueueTests {
       }() == 7)
   }
 
+  @Test("leaves no deadline behind when it is over, whichever thread is the last")
+  func noTimerLeftByAnyThread() async throws {
+    let alarm = Alarm(Timeline(ManualClock()))
+    for _ in 0..<300 {
+      let queue = TaskQueue<Int>(limit: 4, alarm: alarm, executor: nil)
+      await withDiscardingTaskGroup { group in
+        for number in 0..<4 {
+          group.addTask {
+            queue.add(timeout: .seconds(60 - number)) { number }
+            queue.add(waitTimeout: .seconds(30 - number)) { number }
+          }
+        }
+      }
+      queue.finish()
+      await queue.run()
+      var patience = 100_000
+      while alarm.count > 0, patience > 0 {
+        patience -= 1
+        await Task.yield()
+      }
+      #expect(alarm.count == 0)
+    }
+  }
+
   @Test("leaves no deadline behind when it is over")
   func noTimerLeft() async throws {
     let clock = ManualClock()
