@@ -13,6 +13,8 @@ let package = Package(
     .library(name: "BatchwiseTesting", targets: ["BatchwiseTesting"]),
     .library(name: "BatchwiseDownload", targets: ["BatchwiseDownload"]),
     .library(name: "CurlTransport", targets: ["CurlTransport"]),
+    .library(name: "SQLiteJournal", targets: ["SQLiteJournal"]),
+    .library(name: "CryptoDigest", targets: ["CryptoDigest"]),
     .executable(name: "batchwise", targets: ["BatchwiseMain"]),
   ],
   targets: [
@@ -23,12 +25,15 @@ let package = Package(
     .target(name: "BatchwiseTesting"),
     .target(name: "BatchwiseDownload", dependencies: ["Batchwise", "CFileCalls"]),
     .target(name: "CurlTransport", dependencies: ["BatchwiseDownload", "CCurl"]),
+    .target(name: "SQLiteJournal", dependencies: ["BatchwiseDownload", "CSQLite"]),
+    .target(name: "CryptoDigest", dependencies: ["BatchwiseDownload", "CCrypto"]),
 
     // The command: the only room that knows concrete types.
     .target(
       name: "BatchwiseCommand",
       dependencies: [
-        "BatchwiseDownload", "CurlTransport", "CGetopt", "CMicrohttpd", "CZlib",
+        "Batchwise", "BatchwiseDownload", "CurlTransport", "CryptoDigest", "SQLiteJournal",
+        "CGetopt", "CMicrohttpd", "CZlib",
       ]),
     .executableTarget(name: "BatchwiseMain", dependencies: ["BatchwiseCommand"]),
 
@@ -42,6 +47,11 @@ let package = Package(
     .systemLibrary(
       name: "CMicrohttpd", pkgConfig: "libmicrohttpd",
       providers: [.apt(["libmicrohttpd-dev"]), .brew(["libmicrohttpd"])]),
+    .systemLibrary(
+      name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+    .systemLibrary(
+      name: "CCrypto", pkgConfig: "libcrypto",
+      providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
 
     // Tests mirror the sources; TestSupport holds what several of them need.
@@ -64,9 +74,15 @@ let package = Package(
       name: "CurlTransportTests",
       dependencies: ["CurlTransport", "BatchwiseDownload", "BatchwiseTesting", "TestSupport"]),
     .testTarget(
+      name: "SQLiteJournalTests",
+      dependencies: ["SQLiteJournal", "BatchwiseDownload", "BatchwiseTesting", "TestSupport"]),
+    .testTarget(
+      name: "CryptoDigestTests", dependencies: ["CryptoDigest", "BatchwiseDownload"]),
+    .testTarget(
       name: "BatchwiseCommandTests",
       dependencies: [
-        "BatchwiseCommand", "BatchwiseDownload", "BatchwiseTesting", "CZlib", "TestSupport",
+        "BatchwiseCommand", "BatchwiseDownload", "BatchwiseTesting", "CZlib", "SQLiteJournal",
+        "TestSupport",
       ]),
   ],
   swiftLanguageModes: [.v6]

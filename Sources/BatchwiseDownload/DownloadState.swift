@@ -102,7 +102,7 @@ struct DownloadState {
 
   /// An item in flight has finished.
   mutating func finished(_ admitted: Admitted, _ outcome: Outcome) {
-    if case .failed(let failure) = outcome, failure.meansDiskFull { stop(.diskFull) }
+    if case .failed(let failure) = outcome, failure.remedy == .moreRoom { stop(.diskFull) }
     status.inFlight -= 1
     names.release(admitted.name)
     switch outcome {

@@ -118,7 +118,7 @@ struct DownloadPressureTests {
         #expect(report.status.done > 0 && report.status.done < 17)
         #expect((1...limit).contains(report.status.failed), "The rest is left to the next run")
         #expect(transport.record.value.urls.count <= report.status.items)
-        #expect(log.failures.values.allSatisfy { $0.reason == .disk && $0.meansDiskFull })
+        #expect(log.failures.values.allSatisfy { $0.reason == .disk && $0.remedy == .moreRoom })
         #expect(log.failures.values.allSatisfy { $0.message.contains("No space") })
         let sizes = try sizesOfFiles(in: folder)
         #expect(sizes.count == report.status.done)

@@ -74,7 +74,7 @@ struct DownloadStateTests {
     state.listEnded()
     let admitted = state.admit()
     var failure = DownloadFailure(.disk, "Full")
-    failure.meansDiskFull = true
+    failure.remedy = .moreRoom
     state.finished(try #require(admitted.first), .failed(failure))
     #expect(state.isOver)
     #expect(state.ending == .diskFull)
@@ -185,7 +185,7 @@ private struct Pair {
     case 20..<30: outcome = .left
     case 30 where model.read > 3000:
       var failure = DownloadFailure(.disk, "Full")
-      failure.meansDiskFull = true
+      failure.remedy = .moreRoom
       outcome = .failed(failure)
     default:
       outcome = .done(

@@ -85,7 +85,7 @@ struct NaiveDownloadState {
     case .unchanged: end(id, "skipped")
     case .left: break
     case .failed(let failure):
-      if failure.meansDiskFull { stop(.diskFull) }
+      if failure.remedy == .moreRoom { stop(.diskFull) }
       end(id, "failed")
     }
     inFlight.removeAll { $0.id == id }

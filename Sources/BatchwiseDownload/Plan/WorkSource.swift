@@ -13,13 +13,25 @@ public protocol WorkSource: Sendable {
   mutating func next(upTo count: Int) async throws -> [WorkItem]?
 }
 
-/// One item of a list.
+/// One item of a list, as the list wrote it; nothing of it is checked but what has a type.
 public struct WorkItem: Sendable, Equatable {
   /// The number of the item's physical line, from 1; 0 when it comes from no list.
   public var line: Int
 
-  /// The item's address as the list wrote it, not yet checked.
+  /// The item's address.
   public var address: String
+
+  /// The name that the item's file shall have, perhaps in folders; nil for one made of its address.
+  public var name: String?
+
+  /// What the file's bytes shall come to.
+  public var checksum: Checksum?
+
+  /// How many bytes the file shall have.
+  public var size: Int64?
+
+  /// What to send with the request, to the address's own origin only.
+  public var headers: [HeaderField] = []
 
   /// What makes the item unusable whatever its address, such as a line that is no text.
   public var flaw: DownloadFailure?

@@ -11,14 +11,33 @@ public struct DownloadFailure: Error, Sendable, Equatable {
   /// What happened, as a sentence without secrets.
   public var message: String
 
-  /// Whether no room was left for the file, so that no other could be written either.
-  public var meansDiskFull = false
+  /// What may help against it.
+  public var remedy: Remedy
 
   /// Describes a failure.
-  public init(_ reason: Reason, status: Int? = nil, _ message: String) {
+  public init(
+    _ reason: Reason, status: Int? = nil, _ message: String, remedy: Remedy = .none
+  ) {
     self.reason = reason
     self.status = status
     self.message = message
+    self.remedy = remedy
+  }
+
+  /// What may help against a failure.
+  public enum Remedy: Sendable, Hashable {
+    /// Nothing that this side could do.
+    case none
+    /// Another attempt, after a pause.
+    case anotherAttempt
+    /// One more attempt; if that fails in the same way, none.
+    case oneMoreAttempt
+    /// To leave the whole host alone for a while, for as long as it asks if it does.
+    case leavingHostAlone(Duration?)
+    /// Fewer at once, for no more files or sockets may be open.
+    case fewerAtOnce
+    /// Room on the disk; no other file could be written either.
+    case moreRoom
   }
 
   /// The kinds of failure; their raw values are the words of the command's events.
@@ -41,6 +60,16 @@ public struct DownloadFailure: Error, Sendable, Equatable {
     case status
     /// Too many redirects, a loop of them, or one that leads where it must not.
     case redirect
+    /// The file's bytes do not come to the checksum of the list.
+    case checksum
+    /// The file has another length than the list says.
+    case size
+    /// The file is longer than is wanted.
+    case tooLarge = "too-large"
+    /// The file is shorter than is wanted.
+    case tooSmall = "too-small"
+    /// The file is of another kind than is wanted, by what its server says or by its first bytes.
+    case wrongType = "wrong-type"
     /// No file name could be found that is free and safe.
     case name
     /// The file could not be written.

@@ -126,8 +126,9 @@ struct CommittedFile: Equatable {
 extension DownloadFailure {
   /// A file that could not be written, in the operating system's words.
   init(disk error: SystemError) {
-    self.init(.disk, "The file could not be written: \(error)")
-    meansDiskFull = error.meansFull
+    self.init(
+      .disk, "The file could not be written: \(error)",
+      remedy: error.meansFull ? .moreRoom : error.meansTooManyOpen ? .fewerAtOnce : .none)
   }
 }
 

@@ -25,4 +25,7 @@ public struct SystemError: Error, Sendable, Equatable, CustomStringConvertible {
 
   /// Whether the device is full, or its owner's share of it used up.
   public var meansFull: Bool { code == ENOSPC || code == EDQUOT }
+
+  /// Whether no more files may be open, in this process or in the whole system.
+  public var meansTooManyOpen: Bool { code == EMFILE || code == ENFILE }
 }

@@ -31,6 +31,14 @@ public struct Transfer: Sendable {
   /// authentication.
   public var url: String
 
+  /// What to send besides what the transport sends by itself.
+  ///
+  /// A field with the name of one that the transport sends takes its place.
+  public var headers: [HeaderField]
+
+  /// Whether the user's `.netrc` file may be asked for a name and password, if the address has none.
+  public var usesNetrc: Bool
+
   /// How long to wait for what.
   public var timeouts: TransferTimeouts
 
@@ -39,9 +47,12 @@ public struct Transfer: Sendable {
 
   /// Describes one request.
   public init(
-    url: String, timeouts: TransferTimeouts = TransferTimeouts(), handler: any TransferHandler
+    url: String, headers: [HeaderField] = [], usesNetrc: Bool = false,
+    timeouts: TransferTimeouts = TransferTimeouts(), handler: any TransferHandler
   ) {
     self.url = url
+    self.headers = headers
+    self.usesNetrc = usesNetrc
     self.timeouts = timeouts
     self.handler = handler
   }
@@ -55,10 +66,16 @@ public struct TransferTimeouts: Sendable, Equatable {
   /// Without one byte of the answer, counted in whole seconds, rounded up.
   public var idle: Duration
 
-  /// Sets both timeouts.
-  public init(connect: Duration = .seconds(10), idle: Duration = .seconds(30)) {
+  /// From the beginning of the request to the end of its answer; nil for as long as it takes.
+  public var total: Duration?
+
+  /// Sets the timeouts.
+  public init(
+    connect: Duration = .seconds(10), idle: Duration = .seconds(30), total: Duration? = nil
+  ) {
     self.connect = connect
     self.idle = idle
+    self.total = total
   }
 }
 
@@ -101,10 +118,43 @@ public struct ResponseHead: Sendable, Equatable {
   /// How the end of the body is told, which is what can prove that all of it came.
   public var framing: BodyFraming
 
+  /// The media type, as `Content-Type` gives it, without parameters and in lower case.
+  public var mediaType: String?
+
+  /// The entity tag, as `ETag` gives it, quotes and `W/` included.
+  public var entityTag: String?
+
+  /// When the file was changed last, as `Last-Modified` gives it.
+  public var lastModified: String?
+
+  /// How many seconds before the answer's own `Date` the file was changed last, if both are known.
+  public var age: Int?
+
+  /// Which part of the file the body is, as `Content-Range` tells (RFC 9110, section 14.4).
+  public var contentRange: ContentRange?
+
+  /// How long the server asks to be left alone, counted from its own `Date`; never negative.
+  public var retryAfter: Duration?
+
   /// Describes an answer's head.
   public init(status: Int, framing: BodyFraming) {
     self.status = status
     self.framing = framing
+  }
+}
+
+/// Which part of a file an answer brings.
+public struct ContentRange: Sendable, Equatable {
+  /// The first byte and the one after the last; nil in an answer that has none of them (416).
+  public var bytes: Range<Int64>?
+
+  /// The length of the whole file, if the server tells.
+  public var total: Int64?
+
+  /// Describes a part.
+  public init(bytes: Range<Int64>?, total: Int64?) {
+    self.bytes = bytes
+    self.total = total
   }
 }
 

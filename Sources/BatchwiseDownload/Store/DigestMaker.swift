@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Computes digests: the seam between the downloader and a library that knows how.
+public protocol DigestMaker: Sendable {
+  /// Begins a digest of bytes that are still to come.
+  ///
+  /// - Complexity: O(1), and no more than a small transfer can bear.
+  func makeDigest(_ algorithm: Checksum.Algorithm) -> any RunningDigest
+}
+
+/// A digest of the bytes so far.
+///
+/// Used by one thread at a time.
+public protocol RunningDigest: AnyObject, Sendable {
+  /// Takes in the next bytes.
+  func update(_ bytes: UnsafeRawBufferPointer)
+
+  /// The digest of all bytes taken in; the last call.
+  func finish() -> Checksum
+}
