@@ -149,7 +149,7 @@ final class JournalFile {
     let rows = try database.prepare(
       """
       SELECT id, key, name FROM record INDEXED BY unfinished
-      WHERE state = \(RecordColumns.State.partial) AND id > ?1
+      WHERE state > 0 AND state = \(RecordColumns.State.partial) AND id > ?1
       """)
     rows.bind(forgotten, 1)
     var names: [String] = []

@@ -5,7 +5,7 @@ import Testing
 
 @testable import CryptoDigest
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite("A digest by libcrypto", .timeLimit(.minutes(1)))
 struct CryptoDigestTests {
   private let maker = CryptoDigest()
 
@@ -16,7 +16,7 @@ struct CryptoDigestTests {
   }
 
   /// RFC 1321 (A.5), FIPS 180-4's examples, and the empty input of each.
-  @Test(arguments: [
+  @Test("Digests are those of the standards", arguments: [
     (.md5, "", "d41d8cd98f00b204e9800998ecf8427e"),
     (.md5, "abc", "900150983cd24fb0d6963f7d28e17f72"),
     (.md5, "message digest", "f96b697d7cb7938d525a2f31aaf161d0"),
@@ -43,21 +43,22 @@ struct CryptoDigestTests {
         + "2192992a274fc1a836ba3c23a3feebbd454d4423643ce80e2a9ac94fa54ca49f"
     ),
   ] as [(Checksum.Algorithm, String, String)])
-  func `digests are those of the standards`(
+  func vectors(
     algorithm: Checksum.Algorithm, text: String, expected: String
   ) {
     #expect(digest(algorithm, of: [Array(text.utf8)]) == expected)
   }
 
-  @Test func `a million letters have the digest of the standard`() {
+  @Test("A million letters have the digest of the standard")
+  func million() {
     let pieces = [[UInt8]](repeating: [UInt8](repeating: UInt8(ascii: "a"), count: 1000), count: 1000)
     #expect(
       digest(.sha256, of: pieces)
         == "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0")
   }
 
-  @Test(arguments: Checksum.Algorithm.allCases)
-  func `how the bytes are cut into pieces makes no difference`(algorithm: Checksum.Algorithm) {
+  @Test("How the bytes are cut into pieces makes no difference", arguments: Checksum.Algorithm.allCases)
+  func pieces(algorithm: Checksum.Algorithm) {
     var generator = SystemRandomNumberGenerator()
     for _ in 0..<200 {
       let count = Int.random(in: 0...700, using: &generator)
@@ -74,7 +75,8 @@ struct CryptoDigestTests {
     }
   }
 
-  @Test func `digests that run at the same time know nothing of each other`() {
+  @Test("Digests that run at the same time know nothing of each other")
+  func atOnce() {
     let running = (0..<200).map { _ in maker.makeDigest(.sha256) }
     for (number, digest) in running.enumerated() {
       withUnsafeBytes(of: number) { digest.update($0) }
@@ -87,7 +89,8 @@ struct CryptoDigestTests {
     #expect(together == alone)
   }
 
-  @Test func `a digest that was dropped half-way leaves nothing to the next one`() {
+  @Test("A digest that was dropped half-way leaves nothing to the next one")
+  func dropped() {
     for _ in 0..<10 {
       let dropped = maker.makeDigest(.sha1)
       "left over".utf8.map { $0 }.withUnsafeBytes { dropped.update($0) }
@@ -95,7 +98,8 @@ struct CryptoDigestTests {
     #expect(digest(.sha1, of: []) == "da39a3ee5e6b4b0d3255bfef95601890afd80709")
   }
 
-  @Test func `many threads may share one maker`() async {
+  @Test("Many threads may share one maker")
+  func threads() async {
     let maker = maker
     let expected = digest(.sha512, of: [[1, 2, 3]])
     await withTaskGroup(of: Bool.self) { group in
@@ -112,7 +116,8 @@ struct CryptoDigestTests {
     }
   }
 
-  @Test func `an algorithm that the machine lacks is told before it is used`() {
+  @Test("An algorithm that the machine lacks is told before it is used")
+  func lacking() {
     for algorithm in Checksum.Algorithm.allCases { #expect(maker.failure(for: algorithm) == nil) }
 
     let poor = CryptoDigest { $0 == .md5 ? "nothing of this name" : $0.rawValue }

@@ -36,7 +36,10 @@ struct JournalReader {
           """)
         switch try Schema.current.content(of: database) {
         case .nothing: return nil
-        case .journal: return database
+        case .journal(Schema.current.version): return database
+        case .journal:
+          throw JournalError.foreign(
+            path.name, "It is one of an earlier version, which the next run brings up to date.")
         case .laterJournal(let version): throw JournalError.later(path.name, version: version)
         }
       } catch {
@@ -166,7 +169,7 @@ struct JournalReader {
       let rows = try self.file.database.prepare(
         """
         SELECT \(RecordColumns.list) FROM record INDEXED BY unfinished
-        WHERE state = ?1 AND id > ?2 ORDER BY id LIMIT \(Self.recordsOfStep)
+        WHERE state > 0 AND state = ?1 AND id > ?2 ORDER BY id LIMIT \(Self.recordsOfStep)
         """)
       rows.bind(wanted, 1)
       rows.bind(max(last, state.forgotten), 2)

@@ -68,7 +68,7 @@ struct Schema {
     /// Nothing at all.
     case nothing
     /// A journal of this or an earlier version.
-    case journal
+    case journal(version: Int64)
     /// A journal of a later version.
     case laterJournal(version: Int64)
   }
@@ -84,7 +84,7 @@ struct Schema {
       return .nothing
     }
     guard found >= 0 else { throw database.damaged("Its version is \(found)") }
-    return found <= version ? .journal : .laterJournal(version: found)
+    return found <= version ? .journal(version: found) : .laterJournal(version: found)
   }
 
   /// Brings a file that holds nothing, or a journal of an earlier version, to this one.
