@@ -8,9 +8,6 @@ internal import BatchwiseDownload
 /// date for thousands of records at once, in the order of their keys: the fold. Until then the
 /// tail remembers them.
 actor JournalWriter {
-  /// So many records are folded in one transaction, so that it stays small in memory and on disk.
-  static let recordsOfStep = 1_024
-
   private let queue: JournalQueue
   nonisolated var unownedExecutor: UnownedSerialExecutor { queue.asUnownedSerialExecutor() }
 
@@ -20,19 +17,23 @@ actor JournalWriter {
   private var fold: Fold?
   private var isStepComing = false
   private var foldFailure: JournalError?
+  private let recordsOfStep: Int
   private var isPlaceEmpty: Bool
   private var forgotten: Int64
   private var buffer = TextBuffer()
 
-  init(_ file: sending JournalFile, on queue: JournalQueue) throws(JournalError) {
+  init(
+    _ file: sending JournalFile, on queue: JournalQueue, folding pace: FoldPace
+  ) throws(JournalError) {
     self.queue = queue
     name = file.name
     let state = try file.state()
     forgotten = state.forgotten
     isPlaceEmpty = try file.isPlaceEmpty()
-    var tail = Tail(lastID: state.folded)
+    var tail = Tail(lastID: state.folded, mostRecords: pace.records)
     try file.eachUnfolded(after: state.folded) { key, id, _ in tail.add(key: key, id: id) }
     self.tail = tail
+    recordsOfStep = pace.step
     self.file = file
   }
 
@@ -163,7 +164,7 @@ actor JournalWriter {
   private func foldStep() throws(JournalError) {
     guard let fold else { return }
     let file = try openFile()
-    let step = fold.rest.prefix(Self.recordsOfStep)
+    let step = fold.rest.prefix(recordsOfStep)
     let isLast = step.count == fold.rest.count
     try file.database.transaction { () throws(JournalError) in
       try file.fold(step, of: fold, isLast: isLast)

@@ -40,18 +40,19 @@ public final class SQLiteJournal: DownloadJournal {
   public static func open(
     path: String, discardingUnusable: Bool = false
   ) throws(JournalError) -> SQLiteJournal {
-    try open(path: path, discardingUnusable: discardingUnusable, schema: .current)
+    try open(path: path, discardingUnusable: discardingUnusable, schema: .current, folding: FoldPace())
   }
 
   static func open(
-    path: String, discardingUnusable: Bool, schema: Schema
+    path: String, discardingUnusable: Bool = false, schema: Schema = .current,
+    folding pace: FoldPace
   ) throws(JournalError) -> SQLiteJournal {
     let place = try JournalPath(path)
     let lock = try JournalLock(for: place.resolved, name: path)
     let trouble: JournalError
     do throws(JournalError) {
       switch try JournalFile.open(place, lock, schema, isThorough: discardingUnusable) {
-      case .file(let file): return try SQLiteJournal(path, file)
+      case .file(let file): return try SQLiteJournal(path, file, pace)
       case .laterVersion(let version): trouble = .later(path, version: version)
       }
     } catch {
@@ -63,15 +64,17 @@ public final class SQLiteJournal: DownloadJournal {
     guard case .file(let file) = try JournalFile.open(place, lock, schema, isThorough: false) else {
       throw trouble
     }
-    return try SQLiteJournal(path, file)
+    return try SQLiteJournal(path, file, pace)
   }
 
-  private init(_ path: String, _ file: sending JournalFile) throws(JournalError) {
+  private init(
+    _ path: String, _ file: sending JournalFile, _ pace: FoldPace
+  ) throws(JournalError) {
     self.path = path
     salt = UInt64(bitPattern: try file.state().salt)
     hasRecords = Atomic(try !file.isEmpty())
     queue = JournalQueue()
-    writer = try JournalWriter(file, on: queue)
+    writer = try JournalWriter(file, on: queue, folding: pace)
   }
 
   /// Writes what is still beside the file into it, and gives it up to other runs.

@@ -6,7 +6,7 @@
 /// A value that knows nothing of files; its size is bounded by how often it is folded.
 struct Tail {
   /// So many records make a fold worth while.
-  static let mostRecords = 32_768
+  private let mostRecords: Int
 
   private var recent: [Int64: Int64] = [:]
   private var folding: [Int64: Int64] = [:]
@@ -21,9 +21,12 @@ struct Tail {
   private(set) var isFolding = false
 
   /// Whether there are so many records that a fold should begin.
-  var isLong: Bool { recordsOfGeneration >= Self.mostRecords && !isFolding }
+  var isLong: Bool { recordsOfGeneration >= mostRecords && !isFolding }
 
-  init(lastID: Int64) { self.lastID = lastID }
+  init(lastID: Int64, mostRecords: Int) {
+    self.lastID = lastID
+    self.mostRecords = mostRecords
+  }
 
   /// The latest record of the item, if it is here.
   func id(of key: Int64) -> Int64? { recent[key] ?? folding[key] }
@@ -75,4 +78,12 @@ struct Fold {
     /// The length of its file, or nil if it is not done.
     var bytes: Int64?
   }
+}
+
+/// How often is folded, and how much at once.
+struct FoldPace {
+  /// So many records are remembered before they are folded.
+  var records = 32_768
+  /// So many are folded in one transaction, so that it stays small in memory and on the disk.
+  var step = 1_024
 }
