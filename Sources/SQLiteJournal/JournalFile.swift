@@ -16,6 +16,7 @@ final class JournalFile {
   private let recordByKey: Statement
   private let place: Statement
   private let enter: Statement
+  private let change: Statement
   private let remove: Statement
 
   var name: String { database.name }
@@ -35,11 +36,15 @@ final class JournalFile {
       WHERE place.key = ?1
       """)
     place = try database.prepare("SELECT id FROM place WHERE key = ?1")
-    enter = try database.prepare("INSERT OR REPLACE INTO place (key, id) VALUES (?1, ?2)")
+    enter = try database.prepare("INSERT OR IGNORE INTO place (key, id) VALUES (?1, ?2)")
+    change = try database.prepare("UPDATE place SET id = ?2 WHERE key = ?1")
     remove = try database.prepare("DELETE FROM record WHERE id = ?1")
   }
 
   // MARK: - The state of the whole
+
+  /// More records than can ever be written, and few enough to count with.
+  private static let mostRecords: Int64 = 1 << 60
 
   /// The one row of `journal`.
   struct State {
@@ -47,6 +52,7 @@ final class JournalFile {
     var folded: Int64
     var forgotten: Int64
     var done: Int64
+    /// A sum that wraps around rather than fails, should lengths be recorded that no file can have.
     var bytes: Int64
     var earlier: Int64
   }
@@ -56,8 +62,11 @@ final class JournalFile {
     guard try stateRow.step() else { throw database.damaged("It has lost its beginning") }
     let state = State(
       salt: try stateRow.number(0), folded: try stateRow.count(1), forgotten: try stateRow.count(2),
-      done: try stateRow.count(3), bytes: try stateRow.count(4), earlier: try stateRow.count(5))
+      done: try stateRow.count(3), bytes: try stateRow.number(4), earlier: try stateRow.count(5))
     guard try !stateRow.step() else { throw database.damaged("It has two beginnings") }
+    guard state.folded < Self.mostRecords, state.forgotten < Self.mostRecords else {
+      throw database.damaged("It speaks of too many records")
+    }
     return state
   }
 
@@ -120,6 +129,9 @@ final class JournalFile {
     rows.bind(folded, 1)
     while try rows.step() {
       let isDone = try rows.number(2) == RecordColumns.State.done
+      guard try rows.count(0) < Self.mostRecords else {
+        throw database.damaged("It speaks of too many records")
+      }
       try body(try rows.count(1), try rows.count(0), isDone ? try rows.count(3) : nil)
     }
   }
@@ -178,15 +190,20 @@ final class JournalFile {
   ) throws(JournalError) {
     var state = try state()
     for entry in entries {
-      if !fold.isFirst, let earlier = try placed(entry.key) {
-        if earlier == entry.id { continue }
-        try takeOut(earlier, of: &state)
-      }
       enter.bind(entry.key, 1)
       enter.bind(entry.id, 2)
       try enter.run()
+      // Most items have one record only, so it is tried before it is looked whether there is one.
+      if !database.hasChanged {
+        guard let earlier = try placed(entry.key) else { throw database.damaged("A place is lost") }
+        if earlier == entry.id { continue }
+        try takeOut(earlier, of: &state)
+        change.bind(entry.key, 1)
+        change.bind(entry.id, 2)
+        try change.run()
+      }
       if let bytes = entry.bytes {
-        state.done += 1
+        state.done &+= 1
         state.bytes &+= bytes
       }
     }
@@ -199,9 +216,9 @@ final class JournalFile {
 
   private func takeOut(_ id: Int64, of state: inout State) throws(JournalError) {
     if id <= state.forgotten {
-      state.earlier -= 1
+      state.earlier &-= 1
     } else if let (isDone, bytes) = try length(of: id), isDone {
-      state.done -= 1
+      state.done &-= 1
       state.bytes &-= bytes
     }
     try delete(id)
@@ -246,7 +263,8 @@ final class JournalFile {
       ORDER BY id DESC LIMIT 1
       """)
     guard try row.step() else { return nil }
-    var run = JournalRun(began: Date(milliseconds: try row.number(0)), limit: Int(try row.number(1)))
+    var run = JournalRun(
+      began: Date(milliseconds: try row.number(0)), limit: Int(try row.number(1)))
     if !row.isNull(2) {
       guard let ending = JournalRun.Ending(rawValue: try row.text(3)) else {
         throw database.damaged("A run has an unknown ending")

@@ -76,7 +76,7 @@ struct JournalPath {
     guard head.contains(where: { $0 != 0 }) else {
       throw .damaged(name, "It holds nothing but zeros")
     }
-    guard head.starts(with: Array("SQLite format 3".utf8) + [0]) else {
+    guard head[..<count].starts(with: Array("SQLite format 3".utf8) + [0]) else {
       throw .foreign(name, "It is no database.")
     }
     let application = head[68..<72].reduce(Int64(0)) { $0 << 8 | Int64($1) }

@@ -77,15 +77,15 @@ actor JournalWriter {
 
   func records(of keys: [ItemKey]) throws(JournalError) -> [ItemRecord?] {
     let file = try openFile()
-    var records: [ItemRecord?] = []
-    records.reserveCapacity(keys.count)
-    for key in keys {
-      if let id = tail.id(of: key.rawValue) {
-        records.append(try file.record(id, of: key, forgotten: forgotten))
-      } else if isPlaceEmpty {
-        records.append(nil)
-      } else {
-        records.append(try file.record(of: key, forgotten: forgotten))
+    var records: [ItemRecord?] = Array(repeating: nil, count: keys.count)
+    if isPlaceEmpty && keys.allSatisfy({ tail.id(of: $0.rawValue) == nil }) { return records }
+    try file.database.snapshot { () throws(JournalError) in
+      for (index, key) in keys.enumerated() {
+        if let id = self.tail.id(of: key.rawValue) {
+          records[index] = try file.record(id, of: key, forgotten: self.forgotten)
+        } else if !self.isPlaceEmpty {
+          records[index] = try file.record(of: key, forgotten: self.forgotten)
+        }
       }
     }
     return records
@@ -106,7 +106,7 @@ actor JournalWriter {
     try finishFold()
     try file.database.transaction { () throws(JournalError) in
       var state = try file.state()
-      state.earlier += try state.done + file.unfinishedCount(after: state.forgotten)
+      state.earlier &+= try state.done &+ file.unfinishedCount(after: state.forgotten)
       state.done = 0
       state.bytes = 0
       state.forgotten = self.tail.lastID
@@ -126,7 +126,6 @@ actor JournalWriter {
   private func beginFold(_ file: JournalFile) throws(JournalError) {
     let folded = try file.state().folded
     var fold = tail.beginFold()
-    fold.isFirst = isPlaceEmpty
     var entries: [Fold.Entry] = []
     try file.eachUnfolded(after: folded) { key, id, bytes in
       if self.tail.isFolded(key: key, id: id) {

@@ -40,7 +40,8 @@ public final class SQLiteJournal: DownloadJournal {
   public static func open(
     path: String, discardingUnusable: Bool = false
   ) throws(JournalError) -> SQLiteJournal {
-    try open(path: path, discardingUnusable: discardingUnusable, schema: .current, folding: FoldPace())
+    try open(
+      path: path, discardingUnusable: discardingUnusable, schema: .current, folding: FoldPace())
   }
 
   static func open(

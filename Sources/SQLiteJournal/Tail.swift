@@ -66,8 +66,6 @@ struct Fold {
   let upTo: Int64
   /// Records that no item needs any more.
   let void: [Int64]
-  /// Whether `place` was empty when it began.
-  var isFirst = false
   /// What is still to be entered, in the order of the keys.
   var rest: ArraySlice<Entry> = []
 

@@ -16,33 +16,35 @@ struct CryptoDigestTests {
   }
 
   /// RFC 1321 (A.5), FIPS 180-4's examples, and the empty input of each.
-  @Test("Digests are those of the standards", arguments: [
-    (.md5, "", "d41d8cd98f00b204e9800998ecf8427e"),
-    (.md5, "abc", "900150983cd24fb0d6963f7d28e17f72"),
-    (.md5, "message digest", "f96b697d7cb7938d525a2f31aaf161d0"),
-    (.sha1, "", "da39a3ee5e6b4b0d3255bfef95601890afd80709"),
-    (.sha1, "abc", "a9993e364706816aba3e25717850c26c9cd0d89d"),
-    (
-      .sha1, "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
-      "84983e441c3bd26ebaae4aa1f95129e5e54670f1"
-    ),
-    (.sha256, "", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
-    (.sha256, "abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
-    (
-      .sha256, "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
-      "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"
-    ),
-    (
-      .sha512, "",
-      "cf83e1357eefb8bdf1542850d66d8007d620e4050b5715dc83f4a921d36ce9ce"
-        + "47d0d13c5d85f2b0ff8318d2877eec2f63b931bd47417a81a538327af927da3e"
-    ),
-    (
-      .sha512, "abc",
-      "ddaf35a193617abacc417349ae20413112e6fa4e89a97ea20a9eeee64b55d39a"
-        + "2192992a274fc1a836ba3c23a3feebbd454d4423643ce80e2a9ac94fa54ca49f"
-    ),
-  ] as [(Checksum.Algorithm, String, String)])
+  @Test(
+    "Digests are those of the standards",
+    arguments: [
+      (.md5, "", "d41d8cd98f00b204e9800998ecf8427e"),
+      (.md5, "abc", "900150983cd24fb0d6963f7d28e17f72"),
+      (.md5, "message digest", "f96b697d7cb7938d525a2f31aaf161d0"),
+      (.sha1, "", "da39a3ee5e6b4b0d3255bfef95601890afd80709"),
+      (.sha1, "abc", "a9993e364706816aba3e25717850c26c9cd0d89d"),
+      (
+        .sha1, "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
+        "84983e441c3bd26ebaae4aa1f95129e5e54670f1"
+      ),
+      (.sha256, "", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
+      (.sha256, "abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
+      (
+        .sha256, "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
+        "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"
+      ),
+      (
+        .sha512, "",
+        "cf83e1357eefb8bdf1542850d66d8007d620e4050b5715dc83f4a921d36ce9ce"
+          + "47d0d13c5d85f2b0ff8318d2877eec2f63b931bd47417a81a538327af927da3e"
+      ),
+      (
+        .sha512, "abc",
+        "ddaf35a193617abacc417349ae20413112e6fa4e89a97ea20a9eeee64b55d39a"
+          + "2192992a274fc1a836ba3c23a3feebbd454d4423643ce80e2a9ac94fa54ca49f"
+      ),
+    ] as [(Checksum.Algorithm, String, String)])
   func vectors(
     algorithm: Checksum.Algorithm, text: String, expected: String
   ) {
@@ -51,13 +53,15 @@ struct CryptoDigestTests {
 
   @Test("A million letters have the digest of the standard")
   func million() {
-    let pieces = [[UInt8]](repeating: [UInt8](repeating: UInt8(ascii: "a"), count: 1000), count: 1000)
+    let pieces = [[UInt8]](
+      repeating: [UInt8](repeating: UInt8(ascii: "a"), count: 1000), count: 1000)
     #expect(
       digest(.sha256, of: pieces)
         == "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0")
   }
 
-  @Test("How the bytes are cut into pieces makes no difference", arguments: Checksum.Algorithm.allCases)
+  @Test(
+    "How the bytes are cut into pieces makes no difference", arguments: Checksum.Algorithm.allCases)
   func pieces(algorithm: Checksum.Algorithm) {
     var generator = SystemRandomNumberGenerator()
     for _ in 0..<200 {

@@ -46,7 +46,10 @@ struct JournalTests {
     let journal = try SQLiteJournal.open(path: folder.journal)
     try await journal.append([left(1), failed(2), done(1)])
     try await journal.append([done(2, bytes: 99)])
-    #expect(try await journal.records(of: keys([2, 1, 2])) == [done(2, bytes: 99), done(1), done(2, bytes: 99)])
+    #expect(
+      try await journal.records(of: keys([2, 1, 2])) == [
+        done(2, bytes: 99), done(1), done(2, bytes: 99),
+      ])
   }
 
   @Test("keeps its number, by which its keys are made, and shares it with no other")
@@ -94,7 +97,9 @@ struct JournalTests {
     for _ in 0..<2 {
       let found = try await journal.records(of: keys(1...4))
       #expect(found.map { $0?.isForgotten } == [true, true, true, false])
-      #expect(found.map { $0?.state } == [done(1), failed(2), partial(3, name: "p3"), done(4, bytes: 5)].map(\.state))
+      #expect(
+        found.map { $0?.state }
+          == [done(1), failed(2), partial(3, name: "p3"), done(4, bytes: 5)].map(\.state))
       #expect(try await journal.partials() == [])
       await journal.close()
       journal = try SQLiteJournal.open(path: folder.journal)

@@ -10,6 +10,8 @@ final class Database {
   /// The file as it is called towards people.
   let name: String
   let handle: OpaquePointer
+  /// Statements that frame others, parsed once, for they are as frequent as a small batch of these.
+  private var framing: [String: OpaquePointer] = [:]
 
   /// How a file is opened.
   enum Mode {
@@ -53,7 +55,10 @@ final class Database {
   }
 
   // When an initializer throws, too: all properties are set by then.
-  deinit { sqlite3_close_v2(handle) }
+  deinit {
+    for statement in framing.values { sqlite3_finalize(statement) }
+    sqlite3_close_v2(handle)
+  }
 
   private static func unchanging(_ path: String) -> String {
     var uri = "file:"
@@ -87,20 +92,20 @@ final class Database {
     return try statement.number(0)
   }
 
+  /// Whether the statement that ran last has changed a row.
+  var hasChanged: Bool { sqlite3_changes(handle) > 0 }
+
   /// Runs the body as one change, which happens as a whole or not at all.
   func transaction<Success>(
     _ body: () throws(JournalError) -> Success
   ) throws(JournalError) -> Success {
-    try execute("BEGIN IMMEDIATE")
+    try frame("BEGIN IMMEDIATE")
     do throws(JournalError) {
       let success = try body()
-      try execute("COMMIT")
+      try frame("COMMIT")
       return success
     } catch {
-      // Some errors have rolled back already.
-      if sqlite3_get_autocommit(handle) == 0 {
-        sqlite3_exec(handle, "ROLLBACK", nil, nil, nil)
-      }
+      try? rollBack()
       throw error
     }
   }
@@ -109,8 +114,32 @@ final class Database {
   func snapshot<Success>(
     _ body: () throws(JournalError) -> Success
   ) throws(JournalError) -> Success {
-    try execute("BEGIN")
-    defer { sqlite3_exec(handle, "ROLLBACK", nil, nil, nil) }
-    return try body()
+    try frame("BEGIN")
+    do throws(JournalError) {
+      let success = try body()
+      try rollBack()
+      return success
+    } catch {
+      try? rollBack()
+      throw error
+    }
+  }
+
+  private func rollBack() throws(JournalError) {
+    // Some errors have rolled back already.
+    if sqlite3_get_autocommit(handle) == 0 { try frame("ROLLBACK") }
+  }
+
+  private func frame(_ sql: String) throws(JournalError) {
+    var statement = framing[sql]
+    if statement == nil {
+      let code = sqlite3_prepare_v3(
+        handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &statement, nil)
+      guard code == SQLITE_OK else { throw failure(code) }
+      framing[sql] = statement
+    }
+    let code = sqlite3_step(statement)
+    defer { sqlite3_reset(statement) }
+    guard code == SQLITE_DONE else { throw failure(code) }
   }
 }

@@ -90,14 +90,14 @@ struct JournalReader {
     if let placed = try file.placed(key) {
       if placed == id { return }
       if placed <= forgotten {
-        counts.earlier -= 1
+        counts.earlier &-= 1
       } else if let (isDone, bytes) = try file.length(of: placed), isDone {
-        counts.done -= 1
+        counts.done &-= 1
         counts.bytes &-= bytes
       }
     }
     if let bytes {
-      counts.done += 1
+      counts.done &+= 1
       counts.bytes &+= bytes
     }
   }

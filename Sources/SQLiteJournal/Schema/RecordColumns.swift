@@ -172,9 +172,11 @@ enum RecordColumns {
     case 0: return .none
     case 1: return .anotherAttempt
     case 2: return .oneMoreAttempt
-    case 3: return .leavingHostAlone(try row.optional(14) { (column) throws(JournalError) in
-      try pause(try row.blob(column), row)
-    })
+    case 3:
+      return .leavingHostAlone(
+        try row.optional(14) { (column) throws(JournalError) in
+          try pause(try row.blob(column), row)
+        })
     case 4: return .fewerAtOnce
     case 5: return .moreRoom
     default: throw row.damaged("A failure has an unknown remedy")
