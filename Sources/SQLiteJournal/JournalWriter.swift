@@ -59,7 +59,7 @@ actor JournalWriter {
       var id = first
       for batch in batches {
         for record in batch {
-          RecordColumns.bind(record, id: id, to: file.insert, &self.buffer)
+          try RecordColumns.bind(record, id: id, to: file.insert, &self.buffer)
           try file.insert.run()
           id += 1
         }
