@@ -150,12 +150,13 @@ private func bareInserts(_ records: [ItemRecord], _ batch: Int, _ path: String) 
 
 func measureSizes(_ sizes: [Int], in folder: String) async throws {
   print(
-    "\n   records  append/s  bytes/rec   open ms   RSS kB  peak kB  hits/s  misses/s  status ms"
+    "\n   records  append/s  bytes/rec   open ms   RSS kB  peak kB  hits/s  misses/s  fresh/s  status ms"
       + "  largest log")
   for count in sizes {
     let path = folder + "/s"
     var largestLog = 0
     let fill: Double
+    var fresh = 0.0
     do {
       let journal = try SQLiteJournal.open(path: path)
       fill = try await seconds {
@@ -166,6 +167,7 @@ func measureSizes(_ sizes: [Int], in folder: String) async throws {
           if next % 1000 == 0 { largestLog = max(largestLog, size(path + "-wal")) }
         }
       }
+      fresh = try await lookups(journal, (0..<20_000).map { record(-1 - $0).key }, false)
       await journal.close()
     }
     let bytes = Double(size(path)) / Double(count)
@@ -187,6 +189,7 @@ func measureSizes(_ sizes: [Int], in folder: String) async throws {
       column(bytes, width: 10), column(open * 1000, places: 1, width: 9),
       column("\(residentKilobytes())", 8), column("\(residentKilobytes("VmHWM:"))", 8),
       column(median(hits), width: 7), column(median(misses), width: 9),
+      column(fresh, width: 8),
       column(status * 1000, places: 1, width: 10), column("\(largestLog >> 10) kB", 12))
     await journal.close()
     remove(path)
