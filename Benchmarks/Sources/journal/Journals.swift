@@ -207,3 +207,24 @@ private func lookups(
   }
   return Double(keys.count) / time
 }
+
+// MARK: - Beginning and ending
+
+/// What a run of few items pays: a new journal, one record, and the end.
+func measureBeginnings(in folder: String) async throws {
+  var times: [[Double]] = [[], [], [], []]
+  for _ in 0..<15 {
+    let path = folder + "/n"
+    var journal: SQLiteJournal?
+    times[0].append(try await seconds { journal = try SQLiteJournal.open(path: path) })
+    times[1].append(try await seconds { try await journal?.append([record(1)]) })
+    times[2].append(await seconds { await journal?.close() })
+    times[3].append(try await seconds { journal = try SQLiteJournal.open(path: path) })
+    await journal?.close()
+    remove(path)
+  }
+  let figures = times.map { decimal(median($0) * 1000, 2) }
+  print(
+    "\nms to make \(figures[0]), to append one \(figures[1]), to close \(figures[2]), "
+      + "to open again \(figures[3])")
+}
