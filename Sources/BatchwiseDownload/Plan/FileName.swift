@@ -27,6 +27,14 @@ struct FileName: Sendable, Hashable, CustomStringConvertible {
     self.description = name
   }
 
+  /// Takes a name that an earlier run has recorded, or nil if it is not one that is given.
+  init?(recorded name: String) {
+    guard !name.isEmpty, name.utf8.count <= Self.longest, name != "..", name != ".",
+      name != ".batchwise", name.unicodeScalars.allSatisfy({ $0 != "/" && $0 != "\0" })
+    else { return nil }
+    description = name
+  }
+
   /// The name to use when this one is taken: the same with a mark before its extension.
   ///
   /// The same address gets the same name on every run.

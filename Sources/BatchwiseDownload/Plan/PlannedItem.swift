@@ -4,18 +4,28 @@
 struct PlannedItem: Sendable {
   /// The item's number in this run, from 1.
   var id = 0
-  let line: Int
+  /// What tells it from all others, in every run.
+  var key = ItemKey(rawValue: 0)
+  /// The item as the list wrote it.
+  let source: WorkItem
   let address: WebAddress
   let name: FileName
+
+  var line: Int { source.line }
 
   /// Checks an item of a list.
   ///
   /// - Throws: The item's flaw, or what is wrong with its address.
   init(_ item: WorkItem) throws(DownloadFailure) {
     if let flaw = item.flaw { throw flaw }
-    line = item.line
+    source = item
     address = try WebAddress(item.address)
     name = FileName(for: address)
+  }
+
+  /// A record of what has become of it.
+  func record(_ state: ItemRecord.State) -> ItemRecord {
+    ItemRecord(key: key, url: address.redacted, state: state)
   }
 
   /// The name to use when the plain one is taken.
@@ -29,10 +39,13 @@ struct PlannedItem: Sendable {
 struct NameClaims {
   private var held: Set<FileName> = []
 
-  /// Claims the plain name, or the alternative where the plain one is held.
+  /// Claims the name of an earlier run, or the plain name, or the alternative where that is held.
   ///
-  /// - Returns: The claimed name, or nil if both are held.
-  mutating func claim(for item: PlannedItem) -> FileName? {
+  /// - Returns: The claimed name, or nil if all are held.
+  mutating func claim(for item: PlannedItem, previous: String? = nil) -> FileName? {
+    if let previous, let name = FileName(recorded: previous), held.insert(name).inserted {
+      return name
+    }
     if held.insert(item.name).inserted { return item.name }
     let alternative = item.alternative
     return held.insert(alternative).inserted ? alternative : nil
@@ -42,25 +55,23 @@ struct NameClaims {
   mutating func release(_ name: FileName) { held.remove(name) }
 }
 
-/// Remembers the addresses of the last 65,536 items, to tell when one comes again.
+/// Remembers the keys of the last 65,536 items, to tell when one comes again.
 ///
-/// Bounded because lists are not. It keeps hashes of 64 bits, seeded anew in each run: among a
-/// million addresses, two differing ones are taken for the same once in some 300 million runs.
-struct RecentAddresses {
+/// Bounded because lists are not.
+struct RecentItems {
   static let capacity = 65_536
-  private var hashes: Set<Int> = []
-  private var order: [Int] = []
+  private var keys: Set<ItemKey> = []
+  private var order: [ItemKey] = []
   private var oldest = 0
 
-  /// Remembers the address, and returns whether it was not remembered yet.
-  mutating func insert(_ address: WebAddress) -> Bool {
-    let hash = address.hashValue
-    guard hashes.insert(hash).inserted else { return false }
+  /// Remembers the key, and returns whether it was not remembered yet.
+  mutating func insert(_ key: ItemKey) -> Bool {
+    guard keys.insert(key).inserted else { return false }
     if order.count < Self.capacity {
-      order.append(hash)
+      order.append(key)
     } else {
-      hashes.remove(order[oldest])
-      order[oldest] = hash
+      keys.remove(order[oldest])
+      order[oldest] = key
       oldest = (oldest + 1) % Self.capacity
     }
     return true

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CFileCalls
+internal import Synchronization
 
 #if canImport(Glibc)
   internal import Glibc
@@ -24,9 +25,10 @@ public final class OutputFolder: Sendable {
   /// A file that was changed before it is no work of this run.
   let openedAt: FileTime
 
-  /// The folder inside it that holds partial files, or nil where files need no name while they are
-  /// partial; learnt once, when the folder is opened.
-  let partials: Int32?
+  /// Whether a file can do without a name here until it is whole; learnt once, at the opening.
+  let hasNamelessFiles: Bool
+
+  private let partialFolder = Mutex<PartialFolder?>(nil)
 
   /// Opens the folder, and makes it and the folders above it if they are missing.
   ///
@@ -49,45 +51,64 @@ public final class OutputFolder: Sendable {
       throw OutputFolderError(path: path, error)
     }
     do throws(SystemError) {
-      (partials, openedAt) = try Self.probe(descriptor, namelessFiles: namelessFiles)
+      (hasNamelessFiles, openedAt) = try Self.probe(descriptor, namelessFiles: namelessFiles)
     } catch {
       close(descriptor)
       throw OutputFolderError(path: path, error)
     }
   }
 
-  deinit {
-    if let partials { close(partials) }
-    close(descriptor)
+  deinit { close(descriptor) }
+
+  /// The folder of partial files that have a name; made when it is needed first.
+  func partials() throws(SystemError) -> PartialFolder {
+    try partialFolder.withLock { folder throws(SystemError) in
+      if let folder { return folder }
+      let made = try PartialFolder(in: descriptor)
+      folder = made
+      return made
+    }
   }
+
+  /// The length of the file at a path, or nil if there is none; no link is followed.
+  func size(of path: String) -> Int64? {
+    guard let name = FileName(recorded: path) else { return nil }
+    var status = stat()
+    guard fstatat(descriptor, name.description, &status, AT_SYMLINK_NOFOLLOW) == 0,
+      status.st_mode & S_IFMT == S_IFREG
+    else { return nil }
+    return Int64(status.st_size)
+  }
+
+  /// The length of the partial file that is kept for an item, or nil if there is none.
+  func partialSize(of key: ItemKey) -> Int64? { (try? partials())?.size(of: key) }
+
+  /// Removes the partial files that killed runs left behind, but for those of items that can still
+  /// go on from them.
+  func removeAbandonedPartials(keeping isWanted: (ItemKey) async -> Bool) async {
+    var status = stat()
+    guard fstatat(descriptor, ".batchwise", &status, AT_SYMLINK_NOFOLLOW) == 0 else { return }
+    await (try? partials())?.removeAbandoned(keeping: isWanted)
+  }
+
+  func removePartial(_ name: String) { partialFolder.withLock { $0?.remove(name) } }
 
   /// Makes a first file, which shows what is possible here and what time it is here.
   private static func probe(
     _ folder: Int32, namelessFiles: Bool
-  ) throws(SystemError) -> (partials: Int32?, now: FileTime) {
+  ) throws(SystemError) -> (hasNamelessFiles: Bool, now: FileTime) {
     errno = 0
     let nameless = namelessFiles ? batchwise_open_nameless(folder, 0o600) : -1
     if nameless >= 0 {
       defer { close(nameless) }
-      return (nil, try FileTime(now: nameless))
+      return (true, try FileTime(now: nameless))
     }
     // No more files may be open just now, which says nothing about this file system.
     if errno == EMFILE || errno == ENFILE { throw SystemError(errno) }
-    guard mkdirat(folder, ".batchwise", 0o777) == 0 || errno == EEXIST else {
-      throw SystemError(errno)
-    }
-    let partials = openat(folder, ".batchwise", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-    guard partials >= 0 else { throw SystemError(errno) }
-    do throws(SystemError) {
-      let probe = try NamedPartialFile(in: partials)
-      defer { probe.remove() }
-      let now = try FileTime(now: probe.descriptor)
-      NamedPartialFile.removeAbandoned(in: partials)
-      return (partials, now)
-    } catch {
-      close(partials)
-      throw error
-    }
+    let partials = try PartialFolder(in: folder)
+    let (probe, name) = try partials.makeUnique()
+    defer { if let name { partials.remove(name) } }
+    return (false, try FileTime(now: probe.number))
   }
 
   private static func makeFolders(_ path: String) throws(SystemError) {

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Batchwise
+
+/// An item of the list that is to be fetched, with what has become of it so far.
+struct DownloadJob: Sendable {
+  let item: PlannedItem
+  /// The name that it has claimed.
+  var name: FileName
+  /// What an earlier run brought for it, which what comes now may replace.
+  var previous: StoredFile?
+  /// Whether the server is asked for the file only if it is no longer the previous one.
+  var isConditional = false
+  /// Where a broken transfer of it can go on.
+  var resume: ResumePoint?
+
+  /// How many attempts have begun.
+  var attempts = 0
+  /// When the first attempt began, and the latest.
+  var began: (first: Duration, latest: Duration)?
+  /// Whether it has had the one more attempt that some failures are worth.
+  var hadOneMore = false
+  /// Its place in the order, which it keeps through all attempts.
+  var arrival: AdmissionArrival?
+  /// The addresses that the present attempt has asked so far, the next one last.
+  var route: Route
+
+  var id: Int { item.id }
+
+  init(_ item: PlannedItem, name: FileName) {
+    self.item = item
+    self.name = name
+    route = Route(item.address)
+  }
+}
+
+/// The way of one attempt through redirects: the item's own address first, the one to ask last.
+struct Route: Sendable, Equatable {
+  /// The most redirects that are followed.
+  static let mostRedirects = 10
+
+  private(set) var addresses: [WebAddress]
+  /// Whether the item's own origin has not been left, so that what is a secret may be sent.
+  private(set) var isAtHome = true
+
+  /// The address to ask.
+  private(set) var last: WebAddress
+
+  init(_ address: WebAddress) {
+    addresses = [address]
+    last = address
+  }
+
+  /// Goes on to where a redirect leads, or says why it may not be followed.
+  ///
+  /// What the item's own origin was left for does not become a secret's way home: where another
+  /// origin leads back, it might choose what is asked there in the item's name.
+  mutating func follow(_ target: String, status: Int) throws(DownloadFailure) {
+    func refusal(_ message: String) -> DownloadFailure {
+      DownloadFailure(.redirect, status: status, message)
+    }
+    guard let next = (try? WebAddress(target))?.redirected(from: last) else {
+      throw refusal("A redirect leads to no http or https address")
+    }
+    if last.scheme == "https", next.scheme == "http" {
+      throw refusal("A redirect leads from https to http")
+    }
+    if addresses.contains(next) { throw refusal("The redirects lead round in a circle") }
+    guard addresses.count <= Self.mostRedirects else {
+      throw refusal("More than \(Self.mostRedirects) redirects")
+    }
+    isAtHome = isAtHome && next.origin == last.origin
+    addresses.append(next)
+    last = next
+  }
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import FoundationEssentials
+
+/// Something that happened in a run and has to be told: to the journal first, then to the sink.
+struct DownloadNews: Sendable {
+  /// What the sink is told.
+  var event: DownloadEvent?
+  /// What the journal is told.
+  var record: ItemRecord?
+  /// An item that is neither done nor skipped.
+  var unfinished: WorkItem?
+  /// A file that waits for its final name.
+  var file: WholeFile?
+
+  init(event: DownloadEvent? = nil, record: ItemRecord? = nil, unfinished: WorkItem? = nil) {
+    self.event = event
+    self.record = record
+    self.unfinished = unfinished
+  }
+
+  init(_ file: WholeFile) { self.file = file }
+}
+
+/// What came of a whole file.
+enum Settlement: Sendable {
+  /// It has its final name.
+  case done(DownloadedFile)
+  /// The file of an earlier run has its name now, or holds the same bytes.
+  case skipped(SkipReason, path: String)
+  /// It cannot have a name.
+  case failed(DownloadFailure)
+  /// The journal cannot be told of it, so it is left to the next run.
+  case left
+}
+
+/// Tells the journal what happened and gives whole files their names, in this order.
+///
+/// A row that is written before its file has the name is worth nothing if the process ends in
+/// between, for the next run finds no file. The other way round a file would be there that nobody
+/// knows, and the next run would fetch it again.
+struct Settler {
+  let journal: (any DownloadJournal)?
+  let folder: OutputFolder
+
+  /// Settles what happened.
+  ///
+  /// - Returns: What came of each whole file, in the order of the news.
+  /// - Throws: What kept the journal from being written. Files that have no row then get no name.
+  func settle(
+    _ news: [DownloadNews]
+  ) async throws(JournalError) -> [(WholeFile, Settlement)] {
+    let files = news.compactMap(\.file)
+    let records = news.compactMap { $0.record ?? $0.file.map { $0.record(as: $0.job.name) } }
+    if !records.isEmpty { try await journal?.append(records) }
+    var settlements: [(WholeFile, Settlement)] = []
+    for file in files { settlements.append((file, try await settle(file))) }
+    return settlements
+  }
+
+  private func settle(_ file: WholeFile) async throws(JournalError) -> Settlement {
+    let name = file.job.name
+    let isOwn = file.job.previous?.path == name.description
+    do throws(DownloadFailure) {
+      if let settlement = try self.name(file, name, replacing: isOwn) { return settlement }
+    } catch {
+      return .failed(error)
+    }
+    let alternative = name.alternative(for: file.job.item.address)
+    // The row has to be there before the name is, here too.
+    try await journal?.append([file.record(as: alternative)])
+    do throws(DownloadFailure) {
+      if let settlement = try self.name(file, alternative, replacing: false) { return settlement }
+    } catch {
+      return .failed(error)
+    }
+    return .failed(
+      DownloadFailure(
+        .name, "\u{201c}\(name)\u{201d} and \u{201c}\(alternative)\u{201d} hold something else"))
+  }
+
+  /// Gives the file a name, or returns nil if something else has it.
+  private func name(
+    _ file: WholeFile, _ name: FileName, replacing: Bool
+  ) throws(DownloadFailure) -> Settlement? {
+    switch try file.commit(as: name, replacing: replacing, in: folder) {
+    case .taken: return nil
+    case .unchanged: return .skipped(.unchanged, path: name.description)
+    case .committed:
+      guard var done = file.download else {
+        return .skipped(.alreadyDone, path: name.description)
+      }
+      done.name = name.description
+      return .done(done)
+    }
+  }
+}
+
+extension Settlement {
+  /// Whether nothing is left to do about the item.
+  var isFinished: Bool {
+    switch self {
+    case .done, .skipped: true
+    case .failed, .left: false
+    }
+  }
+
+  /// What the sink is told of it, if anything.
+  func kind(attempts: Int, duration: Duration) -> DownloadEvent.Kind? {
+    switch self {
+    case .done(var file):
+      file.duration = duration
+      return .done(file)
+    case .skipped(let reason, let path): return .skipped(reason, file: path)
+    case .failed(let failure): return .failed(failure, attempts: attempts)
+    case .left: return nil
+    }
+  }
+}
