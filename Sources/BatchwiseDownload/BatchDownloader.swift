@@ -291,7 +291,7 @@ public final class BatchDownloader: Sendable {
       let duration = time - (job.began?.first ?? time)
       return settlement.kind(attempts: job.attempts, duration: duration).map { kind in
         DownloadEvent(
-          time: date, id: item.id, line: item.line, url: item.address.redacted, kind: kind)
+          time: date, id: job.id, line: item.line, url: item.address.redacted, kind: kind)
       }
     }
   }

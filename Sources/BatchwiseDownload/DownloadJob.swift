@@ -4,6 +4,8 @@ internal import Batchwise
 
 /// An item of the list that is to be fetched, with what has become of it so far.
 struct DownloadJob: Sendable {
+  /// Its number in this run, from 1.
+  let id: Int
   let item: PlannedItem
   /// The name that it has claimed.
   var name: FileName
@@ -22,55 +24,59 @@ struct DownloadJob: Sendable {
   var hadOneMore = false
   /// Its place in the order, which it keeps through all attempts.
   var arrival: AdmissionArrival?
-  /// The addresses that the present attempt has asked so far, the next one last.
-  var route: Route
+  /// The way of the present attempt so far.
+  var route = Route()
+  /// What is granted to it while it is in flight.
+  var grant: NumberedAdmission.Grant?
 
-  var id: Int { item.id }
+  /// The address to ask.
+  var address: WebAddress { route.last ?? item.address }
 
-  init(_ item: PlannedItem, name: FileName) {
+  init(_ id: Int, _ item: PlannedItem, name: FileName) {
+    self.id = id
     self.item = item
     self.name = name
-    route = Route(item.address)
   }
 }
 
-/// The way of one attempt through redirects: the item's own address first, the one to ask last.
+/// The way of one attempt through redirects, from an item's own address on.
 struct Route: Sendable, Equatable {
   /// The most redirects that are followed.
   static let mostRedirects = 10
 
-  private(set) var addresses: [WebAddress]
+  /// Where redirects have led so far.
+  private(set) var redirects: [WebAddress] = []
   /// Whether the item's own origin has not been left, so that what is a secret may be sent.
   private(set) var isAtHome = true
 
-  /// The address to ask.
-  private(set) var last: WebAddress
-
-  init(_ address: WebAddress) {
-    addresses = [address]
-    last = address
-  }
+  /// Where the last redirect has led.
+  var last: WebAddress? { redirects.last }
 
   /// Goes on to where a redirect leads, or says why it may not be followed.
   ///
   /// What the item's own origin was left for does not become a secret's way home: where another
   /// origin leads back, it might choose what is asked there in the item's name.
-  mutating func follow(_ target: String, status: Int) throws(DownloadFailure) {
+  mutating func follow(
+    _ target: String, from home: WebAddress, status: Int
+  ) throws(DownloadFailure) -> WebAddress {
     func refusal(_ message: String) -> DownloadFailure {
       DownloadFailure(.redirect, status: status, message)
     }
+    let last = self.last ?? home
     guard let next = (try? WebAddress(target))?.redirected(from: last) else {
       throw refusal("A redirect leads to no http or https address")
     }
     if last.scheme == "https", next.scheme == "http" {
       throw refusal("A redirect leads from https to http")
     }
-    if addresses.contains(next) { throw refusal("The redirects lead round in a circle") }
-    guard addresses.count <= Self.mostRedirects else {
+    if next == home || redirects.contains(next) {
+      throw refusal("The redirects lead round in a circle")
+    }
+    guard redirects.count < Self.mostRedirects else {
       throw refusal("More than \(Self.mostRedirects) redirects")
     }
     isAtHome = isAtHome && next.origin == last.origin
-    addresses.append(next)
-    last = next
+    redirects.append(next)
+    return next
   }
 }

@@ -3,23 +3,49 @@
 internal import FoundationEssentials
 
 /// Something that happened in a run and has to be told: to the journal first, then to the sink.
-struct DownloadNews: Sendable {
-  /// What the sink is told.
-  var event: DownloadEvent?
-  /// What the journal is told.
-  var record: ItemRecord?
-  /// An item that is neither done nor skipped.
-  var unfinished: WorkItem?
-  /// A file that waits for its final name.
-  var file: WholeFile?
+enum DownloadNews: Sendable {
+  /// Something that only the sink is told.
+  case event(DownloadEvent)
+  /// An item has failed for good, in an earlier run if it is recorded already.
+  case failed(DownloadEvent, PlannedItem, ResumePoint?, isRecorded: Bool)
+  /// An item is left to the next run; what is recorded of it may say more than that.
+  case left(PlannedItem, isRecorded: Bool)
+  /// What has come of an item's file is kept from now on.
+  case kept(PlannedItem, ResumePoint)
+  /// A file is whole and waits for its final name.
+  case whole(WholeFile)
 
-  init(event: DownloadEvent? = nil, record: ItemRecord? = nil, unfinished: WorkItem? = nil) {
-    self.event = event
-    self.record = record
-    self.unfinished = unfinished
+  /// What the journal is told.
+  var record: ItemRecord? {
+    switch self {
+    case .failed(let event, let item, let resume, isRecorded: false):
+      guard case .failed(let failure, let attempts) = event.kind else { return nil }
+      return item.record(.failed(failure, attempts: attempts, resume))
+    case .left(let item, isRecorded: false): return item.record(.left)
+    case .kept(let item, let resume): return item.record(.partial(resume))
+    case .whole(let file): return file.record(as: file.job.name)
+    case .event, .failed, .left: return nil
+    }
   }
 
-  init(_ file: WholeFile) { self.file = file }
+  /// The item that is neither done nor skipped, if that is what it tells.
+  var unfinished: WorkItem? {
+    switch self {
+    case .failed(_, let item, _, _), .left(let item, _): item.source
+    case .event, .kept, .whole: nil
+    }
+  }
+
+  /// The file that waits for its name.
+  var file: WholeFile? { if case .whole(let file) = self { file } else { nil } }
+
+  /// What the sink is told, unless that is known only when a file has its name.
+  var event: DownloadEvent? {
+    switch self {
+    case .event(let event), .failed(let event, _, _, _): event
+    case .left, .kept, .whole: nil
+    }
+  }
 }
 
 /// What came of a whole file.
@@ -51,8 +77,10 @@ struct Settler {
     _ news: [DownloadNews]
   ) async throws(JournalError) -> [(WholeFile, Settlement)] {
     let files = news.compactMap(\.file)
-    let records = news.compactMap { $0.record ?? $0.file.map { $0.record(as: $0.job.name) } }
-    if !records.isEmpty { try await journal?.append(records) }
+    if let journal {
+      let records = news.compactMap(\.record)
+      if !records.isEmpty { try await journal.append(records) }
+    }
     var settlements: [(WholeFile, Settlement)] = []
     for file in files { settlements.append((file, try await settle(file))) }
     return settlements

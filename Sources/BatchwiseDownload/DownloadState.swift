@@ -18,7 +18,7 @@ struct DownloadState {
   /// How many items are held at most that have been read and are not in flight.
   static let mostHeld = 4096
   /// How much news may gather for the sink before nothing more is started.
-  static let newsWindow = 4096
+  static let newsWindow = 2048
   /// How many files may wait for their final names before nothing more is started.
   static let mostSettling = 256
 
@@ -41,14 +41,15 @@ struct DownloadState {
   private(set) var ending: DownloadReport.Ending?
   private(set) var news: [DownloadNews] = []
 
-  private var admission: AdmissionState<Int>
+  private var admission: NumberedAdmission
   private var hosts = HostTable()
   private var wakes = IndexedHeap<Duration, Wake>()
+  /// When the earliest pause is over.
+  private var firstWake: Duration?
   /// What finds the limit over all, if it is to be found.
   private var rule: AIMDLimit?
-  /// All items that wait, pause, are in flight or are settling, with what is granted to the latter.
+  /// All items that wait, pause, are in flight or are settling.
   private var jobs: [Int: DownloadJob] = [:]
-  private var grants: [Int: AdmissionState<Int>.Grant] = [:]
   private var names = NameClaims()
   private var recent = RecentItems()
   private var lastID = 0
@@ -65,7 +66,7 @@ struct DownloadState {
       ? AIMDLimit(initial: min(8, options.limit), within: 1...options.limit) : nil
     let limit = rule?.limit ?? options.limit
     status = DownloadStatus(limit: limit)
-    admission = AdmissionState(
+    admission = NumberedAdmission(
       limit: limit, keyLimit: options.limitPerHost, rate: options.rate)
   }
 
@@ -88,7 +89,7 @@ struct DownloadState {
   /// When time alone will change something: a pause is over, or the rate lets the next one start.
   func nextWake(at now: Duration) -> Duration? {
     let next = isHeldBack ? nil : admission.nextStart(at: now)
-    guard let wake = wakes.firstRank else { return next }
+    guard let wake = firstWake else { return next }
     return next.map { min($0, wake) } ?? wake
   }
 
@@ -103,13 +104,16 @@ struct DownloadState {
       case .flawed(let item, let failure):
         status.failed += 1
         let url = WebAddress.redacting(item.address)
-        note(.failed(failure, attempts: 0), id: lastID, line: item.line, url: url, moment)
-      case .planned(var item, let plan):
-        item.id = lastID
+        news.append(
+          .event(
+            DownloadEvent(
+              time: moment.date, id: lastID, line: item.line, url: url,
+              kind: .failed(failure, attempts: 0))))
+      case .planned(let item, let plan):
         if recent.insert(item.key) {
           add(item, plan, at: moment)
         } else {
-          skip(item, .duplicate, file: nil, moment)
+          skip(lastID, item, .duplicate, file: nil, moment)
         }
       }
     }
@@ -118,24 +122,25 @@ struct DownloadState {
   private mutating func add(_ item: PlannedItem, _ plan: RecoveryPlan, at moment: Moment) {
     switch plan {
     case .alreadyDone(let path):
-      return skip(item, .alreadyDone, file: path, moment)
+      return skip(lastID, item, .alreadyDone, file: path, moment)
     case .failedBefore(let failure, let attempts):
       status.failed += 1
-      note(.failed(failure, attempts: attempts), of: item, unfinished: true, moment)
+      let event = event(.failed(failure, attempts: attempts), lastID, item, moment)
+      news.append(.failed(event, item, nil, isRecorded: true))
     case .rename(let file):
       guard let name = names.claim(for: item, previous: file.path) else {
         return add(item, .new, at: moment)
       }
-      let job = DownloadJob(item, name: name)
+      let job = DownloadJob(lastID, item, name: name)
       jobs[job.id] = job
       status.settling += 1
-      news.append(DownloadNews(WholeFile(keptFor: job, file)))
+      news.append(.whole(WholeFile(keptFor: job, file)))
     case .fetch(let previous, let isConditional, let resume):
       guard let name = names.claim(for: item, previous: previous?.path) else {
         let failure = DownloadFailure(.name, "Two items in flight want the file \(item.name)")
-        return fail(DownloadJob(item, name: item.name), failure, moment)
+        return fail(DownloadJob(lastID, item, name: item.name), failure, moment)
       }
-      var job = DownloadJob(item, name: name)
+      var job = DownloadJob(lastID, item, name: name)
       job.previous = previous
       job.isConditional = isConditional
       job.resume = resume
@@ -158,6 +163,7 @@ struct DownloadState {
     ending = reason
     let waiting = admission.cancelAll()
     var paused: [Int] = []
+    firstWake = nil
     while let (_, _, wake) = wakes.popFirst() { if case .job(let id) = wake { paused.append(id) } }
     for id in (waiting + paused).sorted() {
       if let job = jobs[id] { leave(job, moment) }
@@ -179,20 +185,20 @@ struct DownloadState {
   mutating func admit(at moment: Moment) -> [DownloadJob] {
     wake(at: moment.time)
     var admitted: [DownloadJob] = []
-    while !isHeldBack, let (id, grant, _) = admission.admit(at: moment.time) {
-      grants[id] = grant
+    while !isHeldBack, let (id, grant) = admission.admit(at: moment.time) {
       status.waiting -= 1
       status.inFlight += 1
       status.peakInFlight = max(status.peakInFlight, status.inFlight)
       guard var job = jobs[id] else { continue }
-      update(job.route.last.origin, at: moment.time) { host in
+      job.grant = grant
+      update(job.address.origin, at: moment.time) { host in
         host.waiting -= 1
         host.inFlight += 1
       }
-      if job.route.addresses.count == 1 {
+      if job.route.last == nil {
         job.attempts += 1
         job.began = (job.began?.first ?? moment.time, moment.time)
-        note(.started(attempt: job.attempts), of: job.item, moment)
+        note(.started(attempt: job.attempts), id, job.item, moment)
       }
       jobs[id] = job
       admitted.append(job)
@@ -203,23 +209,28 @@ struct DownloadState {
   private mutating func wait(_ job: DownloadJob, at now: Duration) {
     jobs[job.id] = job
     status.waiting += 1
-    let key = update(job.route.last.origin, at: now) { host in
+    let key = update(job.address.origin, at: now) { host in
       host.waiting += 1
       return host.key
     }
-    _ = admission.wait(
-      job.id, for: AdmissionRequest(key: key), arrival: job.arrival, at: now)
+    admission.wait(job.id, key: key, arrival: job.arrival, at: now)
+  }
+
+  private mutating func insert(_ wake: Wake, at time: Duration) {
+    _ = wakes.insert(wake, rank: time)
+    firstWake = wakes.firstRank
   }
 
   /// Ends the pauses that are over.
   private mutating func wake(at now: Duration) {
-    while let due = wakes.firstRank, due <= now, let (_, _, wake) = wakes.popFirst() {
+    while let due = firstWake, due <= now, let (_, _, wake) = wakes.popFirst() {
+      firstWake = wakes.firstRank
       switch wake {
       case .host(let origin): update(origin, at: now) { _ in }
       case .job(let id):
         guard let job = jobs[id] else { continue }
         status.waiting -= 1
-        update(job.route.last.origin, at: now) { $0.delayed -= 1 }
+        update(job.address.origin, at: now) { $0.delayed -= 1 }
         wait(job, at: now)
       }
     }
@@ -250,26 +261,24 @@ struct DownloadState {
   ///
   /// - Returns: The permit is free; for a whole file, its name is kept until ``settled(_:_:at:)``.
   mutating func ended(_ id: Int, _ outcome: Outcome, at moment: Moment) {
-    guard let grant = grants.removeValue(forKey: id), let job = jobs[id] else { return }
+    guard var job = jobs[id], let grant = job.grant.take() else { return }
+    jobs[id]?.grant = nil
     let inFlight = (all: status.inFlight, ofHost: release(grant, of: job, outcome, at: moment.time))
     switch outcome {
     case .whole(let file):
       status.settling += 1
-      if let file { news.append(DownloadNews(file)) }
+      if let file { news.append(.whole(file)) }
     case .notModified:
       jobs[id] = nil
       names.release(job.name)
-      skip(job.item, .unchanged, file: job.previous?.path, moment)
+      skip(id, job.item, .unchanged, file: job.previous?.path, moment)
     case .redirected(let route):
-      var job = job
       job.route = route
       if ending == nil { wait(job, at: moment.time) } else { leave(job, moment) }
     case .failed(let failure, let resume):
-      var job = job
       job.resume = resume ?? job.resume
       decide(job, failure, inFlight, moment)
     case .left(let resume):
-      var job = job
       job.resume = resume ?? job.resume
       leave(job, moment)
     }
@@ -278,7 +287,7 @@ struct DownloadState {
   /// The bytes of a whole file have been looked at: they are right, or it is worth nothing.
   mutating func judged(_ id: Int, _ file: Result<WholeFile, DownloadFailure>, at moment: Moment) {
     switch file {
-    case .success(let file): news.append(DownloadNews(file))
+    case .success(let file): news.append(.whole(file))
     case .failure(let failure):
       guard let job = jobs[id] else { return }
       status.settling -= 1
@@ -305,7 +314,7 @@ struct DownloadState {
 
   /// Gives a permit back and tells the pace of an ending; returns how many were in flight to the host.
   private mutating func release(
-    _ grant: AdmissionState<Int>.Grant, of job: DownloadJob, _ outcome: Outcome, at now: Duration
+    _ grant: NumberedAdmission.Grant, of job: DownloadJob, _ outcome: Outcome, at now: Duration
   ) -> Int {
     let ending: LimitSample.Ending =
       switch outcome {
@@ -319,7 +328,7 @@ struct DownloadState {
     }
     admission.leave(grant)
     status.inFlight -= 1
-    return update(job.route.last.origin, at: now) { host in
+    return update(job.address.origin, at: now) { host in
       defer { host.inFlight -= 1 }
       if case .success = ending { host.pace.answered(at: now, inFlight: host.inFlight) }
       return host.inFlight
@@ -355,7 +364,7 @@ struct DownloadState {
     if case .oneMoreAttempt = failure.remedy { job.hadOneMore = true }
     if case .leavingHostAlone(let hint) = failure.remedy {
       if let hint, hint > options.longestPause { return fail(job, failure, moment) }
-      let origin = job.route.last.origin
+      let origin = job.address.origin
       let start = job.began?.latest ?? now
       let limit = options.limitPerHost
       var generator = self.generator
@@ -364,16 +373,16 @@ struct DownloadState {
           hint, of: start, at: now, inFlight: inFlight.ofHost, limit: limit, using: &generator)
       }
       self.generator = generator
-      _ = wakes.insert(.host(origin), rank: now + pause)
+      insert(.host(origin), at: now + pause)
     }
     guard ending == nil else { return leave(job, moment) }
-    note(.retry(attempt: job.attempts + 1, failure, delay: pause), of: job.item, moment)
-    job.route = Route(job.item.address)
+    note(.retry(attempt: job.attempts + 1, failure, delay: pause), job.id, job.item, moment)
+    job.route = Route()
     if pause <= .zero || failure.asksForHost { return wait(job, at: now) }
     jobs[job.id] = job
     status.waiting += 1
-    update(job.route.last.origin, at: now) { $0.delayed += 1 }
-    _ = wakes.insert(.job(job.id), rank: now + pause)
+    update(job.address.origin, at: now) { $0.delayed += 1 }
+    insert(.job(job.id), at: now + pause)
   }
 
   // MARK: - News
@@ -389,16 +398,15 @@ struct DownloadState {
     guard var job = jobs[id] else { return }
     job.resume = resume
     jobs[id] = job
-    news.append(DownloadNews(record: job.item.record(.partial(resume))))
+    news.append(.kept(job.item, resume))
   }
 
   private mutating func fail(_ job: DownloadJob, _ failure: DownloadFailure, _ moment: Moment) {
     jobs[job.id] = nil
     names.release(job.name)
     status.failed += 1
-    note(
-      .failed(failure, attempts: job.attempts), of: job.item, unfinished: true,
-      record: .failed(failure, attempts: job.attempts, job.resume), moment)
+    let event = event(.failed(failure, attempts: job.attempts), job.id, job.item, moment)
+    news.append(.failed(event, job.item, job.resume, isRecorded: false))
   }
 
   private mutating func leave(_ job: DownloadJob, _ moment: Moment) {
@@ -406,36 +414,27 @@ struct DownloadState {
     names.release(job.name)
     status.left += 1
     // What is recorded of a partial file, or of an earlier state of the file, says more.
-    let isRecorded = job.resume != nil || job.previous != nil
-    news.append(
-      DownloadNews(record: isRecorded ? nil : job.item.record(.left), unfinished: job.item.source))
+    news.append(.left(job.item, isRecorded: job.resume != nil || job.previous != nil))
   }
 
   private mutating func skip(
-    _ item: PlannedItem, _ reason: SkipReason, file: String?, _ moment: Moment
+    _ id: Int, _ item: PlannedItem, _ reason: SkipReason, file: String?, _ moment: Moment
   ) {
     status.skipped += 1
-    note(.skipped(reason, file: file), of: item, moment)
+    note(.skipped(reason, file: file), id, item, moment)
   }
 
   private mutating func note(
-    _ kind: DownloadEvent.Kind, of item: PlannedItem, unfinished: Bool = false,
-    record: ItemRecord.State? = nil, _ moment: Moment
+    _ kind: DownloadEvent.Kind, _ id: Int, _ item: PlannedItem, _ moment: Moment
   ) {
-    let event = DownloadEvent(
-      time: moment.date, id: item.id, line: item.line, url: item.address.redacted, kind: kind)
-    news.append(
-      DownloadNews(
-        event: event, record: record.map { item.record($0) },
-        unfinished: unfinished ? item.source : nil))
+    news.append(.event(event(kind, id, item, moment)))
   }
 
-  private mutating func note(
-    _ kind: DownloadEvent.Kind, id: Int, line: Int, url: String, _ moment: Moment
-  ) {
-    news.append(
-      DownloadNews(
-        event: DownloadEvent(time: moment.date, id: id, line: line, url: url, kind: kind)))
+  private func event(
+    _ kind: DownloadEvent.Kind, _ id: Int, _ item: PlannedItem, _ moment: Moment
+  ) -> DownloadEvent {
+    DownloadEvent(
+      time: moment.date, id: id, line: item.line, url: item.address.redacted, kind: kind)
   }
 }
 

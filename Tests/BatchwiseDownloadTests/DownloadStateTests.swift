@@ -177,9 +177,7 @@ struct TimedState {
   mutating func add(_ items: [WorkItem], _ plan: RecoveryPlan = .new) {
     let entries = items.map { item -> ListEntry in
       do throws(DownloadFailure) {
-        var planned = try PlannedItem(item)
-        planned.key = ItemKey(of: planned, salt: 1)
-        return .planned(planned, plan)
+        return .planned(try PlannedItem(item, salt: 1), plan)
       } catch {
         return .flawed(item, error)
       }

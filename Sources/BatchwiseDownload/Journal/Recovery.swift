@@ -45,9 +45,7 @@ struct Recovery {
   func entries(for items: [WorkItem]) async throws(JournalError) -> [ListEntry] {
     var entries = items.map { item in
       do throws(DownloadFailure) {
-        var planned = try PlannedItem(item)
-        planned.key = ItemKey(of: planned, salt: salt)
-        return ListEntry.planned(planned, .new)
+        return ListEntry.planned(try PlannedItem(item, salt: salt), .new)
       } catch {
         return .flawed(item, error)
       }
@@ -75,14 +73,14 @@ extension ItemKey {
   /// FNV-1a with 64 bits, salted and folded to 63. Two of ten million items get the same key once in
   /// some hundred thousand lists, and then the recorded address tells them apart. What may be a secret
   /// goes in with 24 bits, so that it cannot be told from the key.
-  init(of item: PlannedItem, salt: UInt64) {
+  init(of item: WorkItem, _ address: WebAddress, salt: UInt64) {
     var hash = FNV(salt: salt)
-    hash.take(item.address.redacted)
-    if let name = item.source.name { hash.take(name) }
-    if !item.source.headers.isEmpty || item.address.hasCredentials {
+    hash.take(address.redacted)
+    if let name = item.name { hash.take(name) }
+    if !item.headers.isEmpty || address.hasCredentials {
       var secrets = FNV(salt: ~salt)
-      secrets.take(item.address.absolute)
-      for header in item.source.headers { secrets.take(header.line) }
+      secrets.take(address.absolute)
+      for header in item.headers { secrets.take(header.line) }
       hash.take("\(secrets.mixed & 0xff_ffff)")
     }
     self.init(rawValue: Int64(hash.mixed >> 1))

@@ -1,26 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// An item that can be started: its address is checked and its file has a name to wish for.
-struct PlannedItem: Sendable {
-  /// The item's number in this run, from 1.
-  var id = 0
-  /// What tells it from all others, in every run.
-  var key = ItemKey(rawValue: 0)
+///
+/// A class only so that it can be passed about without copying: it does not change.
+final class PlannedItem: Sendable {
   /// The item as the list wrote it.
   let source: WorkItem
   let address: WebAddress
   let name: FileName
+  /// What tells it from all others, in every run.
+  let key: ItemKey
 
   var line: Int { source.line }
 
   /// Checks an item of a list.
   ///
+  /// - Parameters:
+  ///   - item: The item.
+  ///   - salt: What its key is made with.
   /// - Throws: The item's flaw, or what is wrong with its address.
-  init(_ item: WorkItem) throws(DownloadFailure) {
+  init(_ item: WorkItem, salt: UInt64 = 0) throws(DownloadFailure) {
     if let flaw = item.flaw { throw flaw }
     source = item
     address = try WebAddress(item.address)
     name = FileName(for: address)
+    key = ItemKey(of: item, address, salt: salt)
   }
 
   /// A record of what has become of it.

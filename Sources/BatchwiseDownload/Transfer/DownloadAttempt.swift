@@ -72,6 +72,8 @@ struct DownloadAttempt: ~Copyable {
     }
   }
 
+  private var address: WebAddress { route.last ?? job.item.address }
+
   /// The first request.
   mutating func begin() -> Request {
     guard job.resume != nil else { return request() }
@@ -97,7 +99,7 @@ struct DownloadAttempt: ~Copyable {
       headers += validator.conditionalFields
     }
     return Request(
-      address: route.last, headers: headers,
+      address: address, headers: headers,
       usesNetrc: context.options.usesNetrc && route.isAtHome)
   }
 
@@ -262,11 +264,11 @@ struct DownloadAttempt: ~Copyable {
   private mutating func follow(_ target: String) throws(DownloadFailure) -> Step {
     guard let head else { throw Self.noAnswer }
     guard head.isRedirect else { throw head.failure }
-    let origin = route.last.origin
-    try route.follow(target, status: head.status)
+    let origin = address.origin
+    let next = try route.follow(target, from: job.item.address, status: head.status)
     self.head = nil
     // Another host has its own limit, and perhaps asks to be left alone.
-    if route.last.origin != origin { return .end(.redirected(route)) }
+    if next.origin != origin { return .end(.redirected(route)) }
     return .request(request())
   }
 
