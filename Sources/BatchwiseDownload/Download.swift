@@ -129,10 +129,10 @@ struct DownloadAttempt: ~Copyable {
         .truncated, status: head.status, "\(size) of \(announced) announced bytes arrived")
     }
     let committed = try file.commit(as: admitted.name, or: admitted.item.alternative)
-    if committed.isUnchanged { return .unchanged(file: committed.name.description) }
+    if committed.isUnchanged { return .unchanged(file: committed.path.description) }
     return .done(
       DownloadedFile(
-        name: committed.name.description, bytes: size, status: head.status, attempts: 1,
+        name: committed.path.description, bytes: size, status: head.status, attempts: 1,
         duration: .now - startedAt, proof: head.framing == .untilClose ? .unverified : .length))
   }
 

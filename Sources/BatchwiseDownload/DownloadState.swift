@@ -88,7 +88,7 @@ struct DownloadState {
       status.waiting = waiting.count
       guard let claimed = names.claim(for: item) else {
         status.failed += 1
-        let failure = DownloadFailure(.name, "Two items in flight want the file \(item.name)")
+        let failure = DownloadFailure(.name, "Two items in flight want the file \(item.path)")
         note(.failed(failure, attempts: 0), of: item)
         continue
       }
@@ -141,7 +141,7 @@ extension DownloadState {
   /// An item that may start, with the name that it holds.
   struct Admitted: Sendable {
     let item: PlannedItem
-    let name: FileName
+    let name: OutputPath
   }
 
   /// How an item in flight finished.

@@ -7,7 +7,7 @@ struct NaiveDownloadState {
   struct Item: Equatable {
     var id: Int
     var item: PlannedItem
-    var name: FileName?
+    var name: OutputPath?
 
     static func == (left: Item, right: Item) -> Bool { left.id == right.id }
   }
@@ -19,6 +19,8 @@ struct NaiveDownloadState {
   var ended: Set<Int> = []
   var counts: [String: Int] = [:]
   var seen: Set<WebAddress> = []
+  /// The paths that items have had; there are fewer items than are remembered.
+  var claimed: Set<OutputPath> = []
   var events: [String] = []
   var peak = 0
   var bytes: Int64 = 0
@@ -59,16 +61,13 @@ struct NaiveDownloadState {
     var started: [Int] = []
     while inFlight.count < limit, events.count < 4096, !waiting.isEmpty {
       var item = waiting.removeFirst()
-      let held = inFlight.compactMap(\.name)
-      let alternative = item.item.name.alternative(for: item.item.address)
-      if !held.contains(item.item.name) {
-        item.name = item.item.name
-      } else if !held.contains(alternative) {
-        item.name = alternative
-      } else {
+      let wishes = [item.item.path, item.item.path.alternative(for: item.item.address)]
+      item.name = wishes.first { !claimed.contains($0) }
+      guard let name = item.name else {
         end(item.id, "failed")
         continue
       }
+      claimed.insert(name)
       inFlight.append(item)
       peak = max(peak, inFlight.count)
       events.append("\(item.id) started")

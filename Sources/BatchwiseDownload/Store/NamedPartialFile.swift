@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import CFileCalls
 internal import Synchronization
 
 #if canImport(Glibc)
@@ -18,18 +19,18 @@ internal import Synchronization
 struct NamedPartialFile {
   let descriptor: Int32
   let name: String
-  private let folder: Int32
+  private let folder: FolderDescriptor
 
   private static let prefix = "partial-"
   private static let serial = Atomic<Int>(0)
 
   /// Makes and locks a new file.
-  init(in folder: Int32) throws(SystemError) {
+  init(in folder: FolderDescriptor) throws(SystemError) {
     self.folder = folder
     while true {
-      let number = Self.serial.add(1, ordering: .relaxed).newValue
-      let name = "\(Self.prefix)\(getpid())-\(number)"
-      let file = openat(folder, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o666)
+      let name = Self.freshName()
+      let flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
+      let file = openat(folder.number, name, flags, 0o666)
       if file < 0 {
         if errno == EEXIST { continue }
         throw SystemError(errno)
@@ -47,15 +48,49 @@ struct NamedPartialFile {
     }
   }
 
+  /// Gives a name to a file that has none, which is this one's to close from now on.
+  init(naming file: Int32, in folder: FolderDescriptor) throws(SystemError) {
+    self.folder = folder
+    descriptor = file
+    // Locked first, so that no run that starts takes it for one that was left behind.
+    _ = flock(file, LOCK_EX | LOCK_NB)
+    while true {
+      let name = Self.freshName()
+      if batchwise_link_descriptor(file, folder.number, name) == 0 {
+        self.name = name
+        return
+      }
+      guard errno == EEXIST else { throw SystemError(errno) }
+    }
+  }
+
+  private static func freshName() -> String {
+    "\(prefix)\(getpid())-\(serial.add(1, ordering: .relaxed).newValue)"
+  }
+
+  /// Moves it to another name, whose place it takes.
+  ///
+  /// - Returns: 0, or an error with `errno`.
+  func replace(_ other: String, in otherFolder: Int32) -> Int32 {
+    renameat(folder.number, name, otherFolder, other)
+  }
+
+  /// Moves it to another name, unless that is taken.
+  ///
+  /// - Returns: 0, or an error with `errno`.
+  func move(to other: String, in otherFolder: Int32) -> Int32 {
+    batchwise_rename_exclusively(folder.number, name, otherFolder, other)
+  }
+
   /// Removes the name and closes the file.
   func remove() {
-    unlinkat(folder, name, 0)
+    unlinkat(folder.number, name, 0)
     close(descriptor)
   }
 
   /// Removes what killed runs left behind.
-  static func removeAbandoned(in folder: Int32) {
-    let copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+  static func removeAbandoned(in folder: FolderDescriptor) {
+    let copy = openat(folder.number, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard copy >= 0, let listing = fdopendir(copy) else {
       if copy >= 0 { close(copy) }
       return
@@ -66,9 +101,9 @@ struct NamedPartialFile {
         $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
       }
       guard name.hasPrefix(prefix) else { continue }
-      let file = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+      let file = openat(folder.number, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
       guard file >= 0 else { continue }
-      if flock(file, LOCK_EX | LOCK_NB) == 0 { unlinkat(folder, name, 0) }
+      if flock(file, LOCK_EX | LOCK_NB) == 0 { unlinkat(folder.number, name, 0) }
       close(file)
     }
   }

@@ -19,6 +19,9 @@ public final class OutputFolder: Sendable {
 
   let descriptor: Int32
 
+  /// The folders below it.
+  let subfolders: Subfolders
+
   /// The file system's own time when this folder was opened.
   ///
   /// A file that was changed before it is no work of this run.
@@ -26,7 +29,7 @@ public final class OutputFolder: Sendable {
 
   /// The folder inside it that holds partial files, or nil where files need no name while they are
   /// partial; learnt once, when the folder is opened.
-  let partials: Int32?
+  let partials: FolderDescriptor?
 
   /// Opens the folder, and makes it and the folders above it if they are missing.
   ///
@@ -42,52 +45,49 @@ public final class OutputFolder: Sendable {
     self.path = path
     do throws(SystemError) {
       try Self.makeFolders(path)
-      let folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+      // Not by a method's name that this class has too.
+      let folder = openFolder(path)
       guard folder >= 0 else { throw SystemError(errno) }
+      let root = FolderDescriptor(owning: folder)
       descriptor = folder
+      subfolders = Subfolders(of: root)
+      (partials, openedAt) = try Self.probe(root, namelessFiles: namelessFiles)
     } catch {
-      throw OutputFolderError(path: path, error)
-    }
-    do throws(SystemError) {
-      (partials, openedAt) = try Self.probe(descriptor, namelessFiles: namelessFiles)
-    } catch {
-      close(descriptor)
       throw OutputFolderError(path: path, error)
     }
   }
 
-  deinit {
-    if let partials { close(partials) }
-    close(descriptor)
+  /// The folder that the downloader keeps for itself, made if it is missing.
+  func reservedFolder() throws(SystemError) -> FolderDescriptor {
+    if let partials { return partials }
+    return try subfolders.folder(OutputPath.reserved, isMade: true)
   }
 
-  /// Makes a first file, which shows what is possible here and what time it is here.
+  /// Makes a first file, which shows what is possible here and what time it is here, and removes what
+  /// killed runs left behind.
   private static func probe(
-    _ folder: Int32, namelessFiles: Bool
-  ) throws(SystemError) -> (partials: Int32?, now: FileTime) {
+    _ folder: FolderDescriptor, namelessFiles: Bool
+  ) throws(SystemError) -> (partials: FolderDescriptor?, now: FileTime) {
     errno = 0
-    let nameless = namelessFiles ? batchwise_open_nameless(folder, 0o600) : -1
+    let nameless = namelessFiles ? batchwise_open_nameless(folder.number, 0o600) : -1
     if nameless >= 0 {
       defer { close(nameless) }
+      if let partials = try? folder.openFolder(OutputPath.reserved) {
+        NamedPartialFile.removeAbandoned(in: partials)
+      }
       return (nil, try FileTime(now: nameless))
     }
     // No more files may be open just now, which says nothing about this file system.
     if errno == EMFILE || errno == ENFILE { throw SystemError(errno) }
-    guard mkdirat(folder, ".batchwise", 0o777) == 0 || errno == EEXIST else {
+    guard mkdirat(folder.number, OutputPath.reserved, 0o777) == 0 || errno == EEXIST else {
       throw SystemError(errno)
     }
-    let partials = openat(folder, ".batchwise", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-    guard partials >= 0 else { throw SystemError(errno) }
-    do throws(SystemError) {
-      let probe = try NamedPartialFile(in: partials)
-      defer { probe.remove() }
-      let now = try FileTime(now: probe.descriptor)
-      NamedPartialFile.removeAbandoned(in: partials)
-      return (partials, now)
-    } catch {
-      close(partials)
-      throw error
-    }
+    let partials = try folder.openFolder(OutputPath.reserved)
+    let probe = try NamedPartialFile(in: partials)
+    defer { probe.remove() }
+    let now = try FileTime(now: probe.descriptor)
+    NamedPartialFile.removeAbandoned(in: partials)
+    return (partials, now)
   }
 
   private static func makeFolders(_ path: String) throws(SystemError) {
@@ -98,6 +98,10 @@ public final class OutputFolder: Sendable {
     try makeFolders(String(path[..<slash]))
     if mkdir(path, 0o777) != 0, errno != EEXIST { throw SystemError(errno) }
   }
+}
+
+private func openFolder(_ path: String) -> Int32 {
+  open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
 }
 
 /// An output folder that cannot be used.

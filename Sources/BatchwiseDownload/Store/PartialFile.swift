@@ -55,51 +55,60 @@ struct PartialFile: ~Copyable {
     }
   }
 
-  /// Gives the file the name, or the alternative if it is taken, without replacing anything.
+  /// Gives the file the path, or the alternative if that is taken, without replacing anything.
   ///
-  /// Where a name belongs to a file that was there before this run and holds the same bytes, that
+  /// Where a path belongs to a file that was there before this run and holds the same bytes, that
   /// file is kept in place of this one: fetching a list a second time piles nothing up.
   ///
-  /// - Throws: A `name` failure when both names are taken by something else, a `disk` failure when
-  ///   the file system refuses.
+  /// - Throws: A `name` failure when both paths are taken by something else, or a link or a file is
+  ///   where a folder should be; a `disk` failure when the file system refuses.
   consuming func commit(
-    as name: FileName, or alternative: @autoclosure () -> FileName
+    as path: OutputPath, or alternative: @autoclosure () -> OutputPath
   ) throws(DownloadFailure) -> CommittedFile {
-    if let file = try commit(as: name) { return file }
+    if let file = try commit(as: path) { return file }
     let alternative = alternative()
-    if alternative != name, let file = try commit(as: alternative) { return file }
-    throw DownloadFailure(
-      .name, "\u{201c}\(name)\u{201d} and \u{201c}\(alternative)\u{201d} hold something else")
+    if alternative != path, let file = try commit(as: alternative) { return file }
+    throw DownloadFailure(.name, "“\(path)” and “\(alternative)” hold something else")
   }
 
-  /// Gives the file the name, or returns nil if something else has it.
-  private mutating func commit(
-    as name: FileName
+  /// Gives the file the path, or returns nil if something else has it; it can then be given another.
+  ///
+  /// Folders that are missing are made. A file that was there before this run and holds the same bytes
+  /// is kept in place of this one, unless files are to be replaced.
+  ///
+  /// - Parameter replacing: Whether it takes the place of a file or a link that has the path. Whoever
+  ///   opens the path meanwhile gets the one or the other file, and always a whole one.
+  /// - Throws: As `commit(as:or:)`; with `replacing`, a `name` failure when a folder has the path.
+  mutating func commit(
+    as path: OutputPath, replacing: Bool = false
   ) throws(DownloadFailure) -> CommittedFile? {
-    let result =
-      if let named, let partials = folder.partials {
-        batchwise_rename_exclusively(partials, named.name, folder.descriptor, name.description)
-      } else {
-        batchwise_link_descriptor(descriptor, folder.descriptor, name.description)
+    if replacing, named == nil {
+      do throws(SystemError) {
+        // Only a file with a name can take the place of another.
+        named = try NamedPartialFile(naming: descriptor, in: folder.reservedFolder())
+      } catch {
+        throw DownloadFailure(disk: error)
       }
-    if result == 0 {
-      named = nil  // It has no longer the name that the end would remove.
-      return CommittedFile(name: name, isUnchanged: false)
     }
-    let error = SystemError(errno)
-    guard error.code == EEXIST else { throw DownloadFailure(disk: error) }
-    return holdsSameBytes(as: name) ? CommittedFile(name: name, isUnchanged: true) : nil
+    let error = try folder.name(path) { folder, name in
+      guard let named else { return batchwise_link_descriptor(descriptor, folder, name) }
+      return replacing ? named.replace(name, in: folder) : named.move(to: name, in: folder)
+    }
+    guard let error else {
+      named = nil  // It has no longer the name that the end would remove.
+      return CommittedFile(path: path, isUnchanged: false)
+    }
+    guard error.code == EEXIST, !replacing else { throw DownloadFailure(naming: path, error) }
+    return holdsSameBytes(as: path) ? CommittedFile(path: path, isUnchanged: true) : nil
   }
 
-  /// Whether an older file of that name holds just what was written here.
-  private func holdsSameBytes(as name: FileName) -> Bool {
-    let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
-    let other = openat(folder.descriptor, name.description, flags)
-    guard other >= 0 else { return false }
+  /// Whether an older file of that path holds just what was written here.
+  private func holdsSameBytes(as path: OutputPath) -> Bool {
+    guard let other = try? folder.open(path) else { return false }
     defer { close(other) }
     var status = stat()
-    guard fstat(other, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
-      Int64(status.st_size) == size, FileTime(changeOf: status) < folder.openedAt
+    guard fstat(other, &status) == 0, Int64(status.st_size) == size,
+      FileTime(changeOf: status) < folder.openedAt
     else { return false }
 
     var mine = [UInt8](repeating: 0, count: 65_536)
@@ -116,10 +125,10 @@ struct PartialFile: ~Copyable {
   }
 }
 
-/// A file under its final name.
+/// A file under its final path.
 struct CommittedFile: Equatable {
-  var name: FileName
-  /// Whether an earlier run had already brought the same bytes under this name.
+  var path: OutputPath
+  /// Whether an earlier run had already brought the same bytes under this path.
   var isUnchanged: Bool
 }
 

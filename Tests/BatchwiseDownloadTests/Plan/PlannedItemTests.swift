@@ -22,7 +22,7 @@ struct PlannedItemTests {
     let first = try item("http://h/1/a.png")
     let second = try item("http://h/2/a.png")
     let names = [claims.claim(for: first), claims.claim(for: second)]
-    #expect(names == [first.name, second.alternative])
+    #expect(names == [first.path, second.alternative])
   }
 
   @Test("A name that was given back can be claimed again, and no other was given back with it")
@@ -45,7 +45,7 @@ struct PlannedItemTests {
     var claims = NameClaims()
     let items = try ["u", "v", "w"].map { try item("http://\($0)@h/a.png") }
     let names = items.map { claims.claim(for: $0) }
-    #expect(names == [items[0].name, items[0].alternative, nil])
+    #expect(names == [items[0].path, items[0].alternative, nil])
   }
 
   @Test("Names that a file system may take for one are one name")
@@ -53,7 +53,7 @@ struct PlannedItemTests {
     var claims = NameClaims()
     let items = try ["http://h/%C3%A9.png", "http://h/e%CC%81.png"].map(item)
     let names = items.map { claims.claim(for: $0) }
-    #expect(names == [items[0].name, items[1].alternative])
+    #expect(names == [items[0].path, items[1].alternative])
   }
 
   // MARK: - RecentAddresses

@@ -155,7 +155,7 @@ struct OutputFolderTests {
     _ = try OutputFolder(path: parent.path, namelessFiles: false)
     let expected = kept + ["journal.sqlite", "partial-folder", "partial-link"]
     #expect(partials(of: parent) == expected.sorted())
-    let plain = try name("a")
+    let plain = try path("a")
     _ = try inUse.commit(as: plain, or: plain)
     #expect(parent["a"] == [])
   }
@@ -165,8 +165,8 @@ struct OutputFolderTests {
   }
 }
 
-/// A file name as an address would give it.
-func name(_ text: String) throws -> FileName { FileName(for: try WebAddress("http://h/" + text)) }
+/// A path as a list would give it.
+func path(_ text: String) throws -> OutputPath { try OutputPath(listed: text) }
 
 /// Writes a text to a new file, and gives the file the name, or the alternative if that is taken.
 @discardableResult
@@ -175,6 +175,6 @@ func commit(
 ) throws -> CommittedFile {
   var file = try PartialFile(in: folder)
   try Array(text.utf8).withUnsafeBytes { try file.write($0) }
-  let other = try name(alternative ?? plain)
-  return try file.commit(as: name(plain), or: other)
+  let other = try path(alternative ?? plain)
+  return try file.commit(as: path(plain), or: other)
 }

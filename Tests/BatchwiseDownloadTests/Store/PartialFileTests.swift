@@ -19,9 +19,9 @@ struct PartialFileTests {
       #expect(visible(in: parent) == [])
     }
     #expect(file.size == 3 * 3 * MemoryLayout<Int>.size)
-    let plain = try name("a")
+    let plain = try path("a")
     let committed = try file.commit(as: plain, or: plain)
-    #expect(committed == CommittedFile(name: plain, isUnchanged: false))
+    #expect(committed == CommittedFile(path: plain, isUnchanged: false))
     #expect(visible(in: parent) == ["a"])
     #expect(parent["a"]?.count == 72)
   }
@@ -66,7 +66,7 @@ struct PartialFileTests {
     }
     do { _ = try file() }
     #expect(partials(in: parent) == [])
-    let plain = try name("a")
+    let plain = try path("a")
     _ = try file().commit(as: plain, or: plain)
     #expect(visible(in: parent) == ["a"])
   }
@@ -76,7 +76,7 @@ struct PartialFileTests {
     let parent = try TemporaryFolder()
     try parent.write(Array("old".utf8), to: "a")
     let folder = try OutputFolder(path: parent.path, namelessFiles: namelessFiles)
-    #expect(try commit("new", as: "a", or: "b", in: folder).name == name("b"))
+    #expect(try commit("new", as: "a", or: "b", in: folder).path == path("b"))
     #expect(parent["a"] == Array("old".utf8))
     #expect(parent["b"] == Array("new".utf8))
   }
@@ -105,26 +105,26 @@ struct PartialFileTests {
     let parent = try TemporaryFolder()
     let elsewhere = try TemporaryFolder()
     try elsewhere.write(Array("same".utf8), to: "same")
-    let path = parent.path + "/a"
+    let place = parent.path + "/a"
     let manager = FileManager.default
     switch kind {
     case "dangling":
-      try manager.createSymbolicLink(atPath: path, withDestinationPath: elsewhere.path + "/new")
+      try manager.createSymbolicLink(atPath: place, withDestinationPath: elsewhere.path + "/new")
     case "file":
-      try manager.createSymbolicLink(atPath: path, withDestinationPath: elsewhere.path + "/same")
+      try manager.createSymbolicLink(atPath: place, withDestinationPath: elsewhere.path + "/same")
     case "folder link":
-      try manager.createSymbolicLink(atPath: path, withDestinationPath: elsewhere.path)
-    case "folder": try manager.createDirectory(atPath: path, withIntermediateDirectories: false)
-    case "pipe": #expect(mkfifo(path, 0o666) == 0)
-    default: try manager.linkItem(atPath: elsewhere.path + "/same", toPath: path)
+      try manager.createSymbolicLink(atPath: place, withDestinationPath: elsewhere.path)
+    case "folder": try manager.createDirectory(atPath: place, withIntermediateDirectories: false)
+    case "pipe": #expect(mkfifo(place, 0o666) == 0)
+    default: try manager.linkItem(atPath: elsewhere.path + "/same", toPath: place)
     }
-    let before = try manager.attributesOfItem(atPath: path)
+    let before = try manager.attributesOfItem(atPath: place)
     let folder = try OutputFolder(path: parent.path, namelessFiles: namelessFiles)
     let committed = try commit("same", as: "a", or: "b", in: folder)
 
     // A hard link to a file elsewhere is a file like any other.
-    #expect(committed.name == (try name(kind == "hard link outside" ? "a" : "b")))
-    let after = try manager.attributesOfItem(atPath: path)
+    #expect(committed.path == (try path(kind == "hard link outside" ? "a" : "b")))
+    let after = try manager.attributesOfItem(atPath: place)
     #expect(before[.systemFileNumber] as? Int == after[.systemFileNumber] as? Int)
     #expect(before[.type] as? FileAttributeType == after[.type] as? FileAttributeType)
     #expect(elsewhere.names == ["same"])
@@ -143,7 +143,7 @@ struct PartialFileTests {
       for expected in [false, true, true] {
         let folder = try OutputFolder(path: parent.path, namelessFiles: namelessFiles)
         let committed = try commit(text, as: names[0], or: names[1], in: folder)
-        #expect(committed.name == (try name(names[0])))
+        #expect(committed.path == (try path(names[0])))
         #expect(committed.isUnchanged == expected)
       }
     }
@@ -159,7 +159,7 @@ struct PartialFileTests {
       let first = try commit("x", as: "\(number)", in: folder)
       let second = try commit("x", as: "\(number)", or: "\(number)b", in: folder)
       #expect(!first.isUnchanged && !second.isUnchanged)
-      #expect(second.name == (try name("\(number)b")))
+      #expect(second.path == (try path("\(number)b")))
     }
   }
 

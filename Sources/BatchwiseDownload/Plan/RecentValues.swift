@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Remembers the last 65,536 values that it had not remembered before.
+struct RecentValues<Value: Hashable> {
+  /// How many are remembered.
+  static var capacity: Int { 65_536 }
+
+  private var values: Set<Value> = []
+  private var order: [Value] = []
+  private var oldest = 0
+
+  /// Remembers the value, and returns whether it was not remembered yet.
+  @discardableResult
+  mutating func insert(_ value: Value) -> Bool {
+    guard values.insert(value).inserted else { return false }
+    if order.count < Self.capacity {
+      order.append(value)
+    } else {
+      values.remove(order[oldest])
+      order[oldest] = value
+      oldest = (oldest + 1) % Self.capacity
+    }
+    return true
+  }
+
+  /// Whether the value is remembered.
+  func contains(_ value: Value) -> Bool { values.contains(value) }
+}
+
+/// Remembers the addresses of the last 65,536 items, to tell when one comes again.
+///
+/// Bounded because lists are not. It keeps hashes of 64 bits, seeded anew in each run: among a
+/// million addresses, two differing ones are taken for the same once in some 300 million runs.
+struct RecentAddresses {
+  static let capacity = RecentValues<Int>.capacity
+  private var hashes = RecentValues<Int>()
+
+  /// Remembers the address, and returns whether it was not remembered yet.
+  mutating func insert(_ address: WebAddress) -> Bool { hashes.insert(address.hashValue) }
+}
