@@ -58,7 +58,7 @@ public final class BatchDownloader: Sendable {
     self.transport = transport
     context = DownloadContext(folder: folder, options: options, digests: digests)
     recovery = Recovery(journal: journal, folder: folder, digests: digests, options: options)
-    settler = Settler(journal: journal, folder: folder)
+    settler = Settler(journal: journal, folder: folder, collisions: options.collisions)
     guarded = Mutex(Guarded(state: DownloadState(options: options)))
   }
 
@@ -150,6 +150,7 @@ public final class BatchDownloader: Sendable {
 
   private func readItems(of source: some WorkSource) async {
     var source = source
+    var read = 0
     while !Task.isCancelled {
       let room = guarded.withLock { $0.state.room }
       guard room > 0 else {
@@ -167,7 +168,8 @@ public final class BatchDownloader: Sendable {
       if Task.isCancelled { return }
       guard let items else { return update { state, _ in state.listEnded() } }
       do throws(JournalError) {
-        let entries = try await recovery.entries(for: items)
+        let entries = try await recovery.entries(for: items, from: read + 1)
+        read += items.count
         update { $0.add(entries, at: $1) }
       } catch {
         return stop(.journalFailed(error))

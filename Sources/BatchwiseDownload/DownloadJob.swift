@@ -7,8 +7,8 @@ struct DownloadJob: Sendable {
   /// Its number in this run, from 1.
   let id: Int
   let item: PlannedItem
-  /// The name that it has claimed.
-  var name: FileName
+  /// The path that it has claimed.
+  let path: OutputPath
   /// What an earlier run brought for it, which what comes now may replace.
   var previous: StoredFile?
   /// Whether the server is asked for the file only if it is no longer the previous one.
@@ -32,10 +32,10 @@ struct DownloadJob: Sendable {
   /// The address to ask.
   var address: WebAddress { route.last ?? item.address }
 
-  init(_ id: Int, _ item: PlannedItem, name: FileName) {
+  init(_ id: Int, _ item: PlannedItem, path: OutputPath) {
     self.id = id
     self.item = item
-    self.name = name
+    self.path = path
   }
 }
 

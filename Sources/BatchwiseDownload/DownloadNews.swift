@@ -23,7 +23,7 @@ enum DownloadNews: Sendable {
       return item.record(.failed(failure, attempts: attempts, resume))
     case .left(let item, isRecorded: false): return item.record(.left)
     case .kept(let item, let resume): return item.record(.partial(resume))
-    case .whole(let file): return file.record(as: file.job.name)
+    case .whole(let file): return file.record(as: file.job.path)
     case .event, .failed, .left: return nil
     }
   }
@@ -68,6 +68,7 @@ enum Settlement: Sendable {
 struct Settler {
   let journal: (any DownloadJournal)?
   let folder: OutputFolder
+  let collisions: CollisionPolicy
 
   /// Settles what happened.
   ///
@@ -87,38 +88,43 @@ struct Settler {
   }
 
   private func settle(_ file: WholeFile) async throws(JournalError) -> Settlement {
-    let name = file.job.name
-    let isOwn = file.job.previous?.path == name.description
+    let path = file.job.path
+    let isOwn = file.job.previous?.path == path.description
     do throws(DownloadFailure) {
-      if let settlement = try self.name(file, name, replacing: isOwn) { return settlement }
+      let settlement = try name(file, path, replacing: isOwn || collisions == .overwrite)
+      if let settlement { return settlement }
+      if collisions == .skip { return .skipped(.collision, path: path.description) }
     } catch {
       return .failed(error)
     }
-    let alternative = name.alternative(for: file.job.item.address)
+    let alternative = path.alternative(for: file.job.item.address)
+    guard collisions == .suffix, alternative != path else { return .failed(taken(path)) }
     // The row has to be there before the name is, here too.
     try await journal?.append([file.record(as: alternative)])
     do throws(DownloadFailure) {
-      if let settlement = try self.name(file, alternative, replacing: false) { return settlement }
+      return try name(file, alternative, replacing: false) ?? .failed(taken(path, alternative))
     } catch {
       return .failed(error)
     }
-    return .failed(
-      DownloadFailure(
-        .name, "\u{201c}\(name)\u{201d} and \u{201c}\(alternative)\u{201d} hold something else"))
   }
 
-  /// Gives the file a name, or returns nil if something else has it.
+  private func taken(_ paths: OutputPath...) -> DownloadFailure {
+    let names = paths.map { "“\($0)”" }.joined(separator: " and ")
+    return DownloadFailure(.name, "Something else is there by the name \(names)")
+  }
+
+  /// Gives the file a path, or returns nil if something else has it.
   private func name(
-    _ file: WholeFile, _ name: FileName, replacing: Bool
+    _ file: WholeFile, _ path: OutputPath, replacing: Bool
   ) throws(DownloadFailure) -> Settlement? {
-    switch try file.commit(as: name, replacing: replacing, in: folder) {
+    switch try file.commit(as: path, replacing: replacing, in: folder) {
     case .taken: return nil
-    case .unchanged: return .skipped(.unchanged, path: name.description)
+    case .unchanged: return .skipped(.unchanged, path: path.description)
     case .committed:
       guard var done = file.download else {
-        return .skipped(.alreadyDone, path: name.description)
+        return .skipped(.alreadyDone, path: path.description)
       }
-      done.name = name.description
+      done.name = path.description
       return .done(done)
     }
   }

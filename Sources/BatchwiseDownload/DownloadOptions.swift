@@ -31,6 +31,12 @@ public struct DownloadOptions: Sendable {
   /// How long a transfer waits for what.
   public var timeouts = TransferTimeouts()
 
+  /// How files are named for which the list gives no name.
+  public var naming = Naming.url
+
+  /// What happens when two items want one name, or something else has it already.
+  public var collisions = CollisionPolicy.suffix
+
   /// What is sent with every request to an item's own origin.
   ///
   /// Where a redirect leads to another origin, only `Accept`, `Accept-Language` and `User-Agent`

@@ -51,7 +51,7 @@ struct DownloadState {
   /// All items that wait, pause, are in flight or are settling.
   private var jobs: [Int: DownloadJob] = [:]
   private var names = NameClaims()
-  private var recent = RecentItems()
+  private var recent = RecentValues<ItemKey>()
   private var lastID = 0
 
   init(
@@ -121,32 +121,40 @@ struct DownloadState {
 
   private mutating func add(_ item: PlannedItem, _ plan: RecoveryPlan, at moment: Moment) {
     switch plan {
-    case .alreadyDone(let path):
-      return skip(lastID, item, .alreadyDone, file: path, moment)
+    case .alreadyDone(let file):
+      if let path = file.outputPath { names.release(path) }
+      return skip(lastID, item, .alreadyDone, file: file.path, moment)
+    case .collision: return collide(item, moment)
     case .failedBefore(let failure, let attempts):
       status.failed += 1
       let event = event(.failed(failure, attempts: attempts), lastID, item, moment)
       news.append(.failed(event, item, nil, isRecorded: true))
     case .rename(let file):
-      guard let name = names.claim(for: item, previous: file.path) else {
-        return add(item, .new, at: moment)
-      }
-      let job = DownloadJob(lastID, item, name: name)
+      guard let path = names.claim(for: item, options.collisions, previous: file.outputPath)
+      else { return add(item, .new, at: moment) }
+      let job = DownloadJob(lastID, item, path: path)
       jobs[job.id] = job
       status.settling += 1
       news.append(.whole(WholeFile(keptFor: job, file)))
     case .fetch(let previous, let isConditional, let resume):
-      guard let name = names.claim(for: item, previous: previous?.path) else {
-        let failure = DownloadFailure(.name, "Two items in flight want the file \(item.name)")
-        return fail(DownloadJob(lastID, item, name: item.name), failure, moment)
-      }
-      var job = DownloadJob(lastID, item, name: name)
+      let claimed = names.claim(for: item, options.collisions, previous: previous?.outputPath)
+      guard let path = claimed else { return collide(item, moment) }
+      var job = DownloadJob(lastID, item, path: path)
       job.previous = previous
       job.isConditional = isConditional
       job.resume = resume
       job.arrival = admission.newArrival(at: moment.time)
       wait(job, at: moment.time)
     }
+  }
+
+  /// Another item has the path that this one wants.
+  private mutating func collide(_ item: PlannedItem, _ moment: Moment) {
+    if options.collisions == .skip {
+      return skip(lastID, item, .collision, file: item.path.description, moment)
+    }
+    let failure = DownloadFailure(.name, "Something else has the name “\(item.path)”")
+    fail(DownloadJob(lastID, item, path: item.path), failure, moment)
   }
 
   /// The list has been read to its end.
@@ -270,7 +278,7 @@ struct DownloadState {
       if let file { news.append(.whole(file)) }
     case .notModified:
       jobs[id] = nil
-      names.release(job.name)
+      names.release(job.path)
       skip(id, job.item, .unchanged, file: job.previous?.path, moment)
     case .redirected(let route):
       job.route = route
@@ -299,7 +307,7 @@ struct DownloadState {
   mutating func settled(_ id: Int, _ settlement: Settlement, at moment: Moment) {
     guard let job = jobs.removeValue(forKey: id) else { return }
     status.settling -= 1
-    names.release(job.name)
+    names.release(job.path)
     switch settlement {
     case .done(let file):
       status.done += 1
@@ -402,8 +410,7 @@ struct DownloadState {
   }
 
   private mutating func fail(_ job: DownloadJob, _ failure: DownloadFailure, _ moment: Moment) {
-    jobs[job.id] = nil
-    names.release(job.name)
+    if jobs.removeValue(forKey: job.id) != nil { names.release(job.path) }
     status.failed += 1
     let event = event(.failed(failure, attempts: job.attempts), job.id, job.item, moment)
     news.append(.failed(event, job.item, job.resume, isRecorded: false))
@@ -411,7 +418,7 @@ struct DownloadState {
 
   private mutating func leave(_ job: DownloadJob, _ moment: Moment) {
     jobs[job.id] = nil
-    names.release(job.name)
+    names.release(job.path)
     status.left += 1
     // What is recorded of a partial file, or of an earlier state of the file, says more.
     news.append(.left(job.item, isRecorded: job.resume != nil || job.previous != nil))

@@ -77,7 +77,7 @@ struct DownloadPressureTests {
           transport: PlainTransport(), folder: try OutputFolder(path: folder.path),
           options: .limited(to: 16))
         // Beyond the addresses that are remembered, whose number is fixed.
-        let warmUp = RecentItems.capacity + 5000
+        let warmUp = RecentValues<ItemKey>.capacity + 5000
         let memory = Watched<[Int]>([])
         let read = Watched(0)
         let source = FakeSource { _, count in

@@ -255,7 +255,7 @@ private struct Pair {
     try #require(admitted.map(\.id) == expected)
     inFlight += admitted
     // Two items at once never hold one name.
-    #expect(Set(inFlight.map(\.name)).count == inFlight.count)
+    #expect(Set(inFlight.map(\.path)).count == inFlight.count)
   }
 
   private mutating func end(using random: inout SeededGenerator) throws {

@@ -4,6 +4,9 @@
 enum ListEntry: Sendable {
   case planned(PlannedItem, RecoveryPlan)
   case flawed(WorkItem, DownloadFailure)
+
+  /// The item, if it is one that can be started.
+  var item: PlannedItem? { if case .planned(let item, _) = self { item } else { nil } }
 }
 
 /// Finds out what is to be done about items: checks them, and asks the journal once for each.
@@ -35,32 +38,43 @@ struct Recovery {
       guard let journal, let found = try? await journal.records(of: [key]) else { return true }
       switch found.first.flatMap({ $0 })?.state {
       case .partial, .failed(_, _, .some): return true
-      case .done(let file): return folder.size(of: file.path) == nil
+      case .done(let file): return folder.recordedSize(of: file.path) == nil
       case .failed, .left, nil: return false
       }
     }
   }
 
-  /// The entries for items, in the same order.
-  func entries(for items: [WorkItem]) async throws(JournalError) -> [ListEntry] {
+  /// The entries for items, in the same order; the first one is the list's item of that number.
+  func entries(for items: [WorkItem], from first: Int) async throws(JournalError) -> [ListEntry] {
+    var number = first - 1
     var entries = items.map { item in
+      number += 1
       do throws(DownloadFailure) {
-        return ListEntry.planned(try PlannedItem(item, salt: salt), .new)
+        let planned = try PlannedItem(
+          item, naming: options.naming, number: number, salt: salt)
+        return ListEntry.planned(planned, .new)
       } catch {
         return .flawed(item, error)
       }
     }
-    guard let journal else { return entries }
-    let keys = entries.compactMap { entry in
-      if case .planned(let item, _) = entry { item.key } else { nil }
+    if let journal {
+      let keys = entries.compactMap { $0.item?.key }
+      var records = try await journal.records(of: keys)[...]
+      for index in entries.indices {
+        guard let item = entries[index].item else { continue }
+        let plan = RecoveryPlan(
+          records.popFirst() ?? nil, url: item.address.redacted, options: options.recorded,
+          size: { folder.recordedSize(of: $0) }, partialSize: { folder.partialSize(of: item.key) })
+        entries[index] = .planned(item, plan)
+      }
     }
-    var records = try await journal.records(of: keys)[...]
-    for index in entries.indices {
-      guard case .planned(let item, _) = entries[index] else { continue }
-      let plan = RecoveryPlan(
-        records.popFirst() ?? nil, url: item.address.redacted, options: options.recorded,
-        size: folder.size(of:), partialSize: { folder.partialSize(of: item.key) })
-      entries[index] = .planned(item, plan)
+    if options.collisions == .skip || options.collisions == .fail {
+      for (index, entry) in entries.enumerated() {
+        guard case .planned(let item, .fetch(previous: nil, _, _)) = entry,
+          (try? folder.hasEntry(item.path)) == true
+        else { continue }
+        entries[index] = .planned(item, .collision)
+      }
     }
     return entries
   }
@@ -74,33 +88,37 @@ extension ItemKey {
   /// some hundred thousand lists, and then the recorded address tells them apart. What may be a secret
   /// goes in with 24 bits, so that it cannot be told from the key.
   init(of item: WorkItem, _ address: WebAddress, salt: UInt64) {
-    var hash = FNV(salt: salt)
-    hash.take(address.redacted)
-    if let name = item.name { hash.take(name) }
+    var hash = StableHash<UInt64>(salt: salt)
+    hash.add(address.redacted)
+    hash.separate()
+    if let name = item.name { hash.add(name) }
     if !item.headers.isEmpty || address.hasCredentials {
-      var secrets = FNV(salt: ~salt)
-      secrets.take(address.absolute)
-      for header in item.headers { secrets.take(header.line) }
-      hash.take("\(secrets.mixed & 0xff_ffff)")
+      var secrets = StableHash<UInt64>(salt: ~salt)
+      secrets.add(address.absolute)
+      for header in item.headers {
+        secrets.separate()
+        secrets.add(header.line)
+      }
+      hash.separate()
+      hash.add("\(secrets.mixed & 0xff_ffff)")
     }
     self.init(rawValue: Int64(hash.mixed >> 1))
   }
+}
 
-  private struct FNV {
-    private var hash: UInt64
+extension StableHash<UInt64> {
+  fileprivate init(salt: UInt64) {
+    self.init()
+    withUnsafeBytes(of: salt.littleEndian) { for byte in $0 { add(byte) } }
+  }
 
-    init(salt: UInt64) { hash = 0xcbf2_9ce4_8422_2325 ^ salt }
+  /// Takes in a byte that no text holds.
+  fileprivate mutating func separate() { add(0xff) }
 
-    mutating func take(_ text: String) {
-      for byte in text.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
-      hash = (hash ^ 0xff) &* 0x100_0000_01b3  // No text holds this byte.
-    }
-
-    /// The sum in which every byte has reached every bit.
-    var mixed: UInt64 {
-      var mixed = hash
-      for _ in 0..<2 { mixed = (mixed ^ (mixed >> 32)) &* 0xd6e8_feb8_6659_fd93 }
-      return mixed ^ (mixed >> 32)
-    }
+  /// The hash with every byte spread over every bit.
+  fileprivate var mixed: UInt64 {
+    var mixed = value
+    for _ in 0..<2 { mixed = (mixed ^ (mixed >> 32)) &* 0xd6e8_feb8_6659_fd93 }
+    return mixed ^ (mixed >> 32)
   }
 }

@@ -6,7 +6,9 @@ enum RecoveryPlan: Sendable, Equatable {
   /// earlier transfer broke off.
   case fetch(previous: StoredFile?, isConditional: Bool, resume: ResumePoint?)
   /// Its file is there.
-  case alreadyDone(path: String)
+  case alreadyDone(StoredFile)
+  /// Something has the path that it wants, and nothing is to be asked for then.
+  case collision
   /// Its file is whole and lacks only its name, for the process ended at that very moment.
   case rename(StoredFile)
   /// It has failed for good, and is not to be tried again.
@@ -39,7 +41,7 @@ enum RecoveryPlan: Sendable, Equatable {
       let asks = options.refreshesDone && file.validator != nil
       self =
         asks
-        ? .fetch(previous: file, isConditional: true, resume: nil) : .alreadyDone(path: file.path)
+        ? .fetch(previous: file, isConditional: true, resume: nil) : .alreadyDone(file)
     case .done(let file) where size(file.path) == nil && partialSize() == file.bytes:
       self = .rename(file)
     case .done(let file):
@@ -53,4 +55,9 @@ enum RecoveryPlan: Sendable, Equatable {
     case .left: self = .new
     }
   }
+}
+
+extension StoredFile {
+  /// Its path, unless the journal names one that leads elsewhere.
+  var outputPath: OutputPath? { try? OutputPath(listed: path) }
 }

@@ -183,9 +183,6 @@ extension WebAddress {
   static func redacting(_ text: String) -> String {
     let scalars = text.unicodeScalars
     let at = scalars.lastIndex(of: "@")
-    let shown = scalars[(at.map(scalars.index(after:)) ?? scalars.startIndex)...].prefix(200)
-    var result = String.UnicodeScalarView()
-    result.append(contentsOf: shown.lazy.map { $0.isMisleading ? "\u{FFFD}" : $0 })
-    return String(result)
+    return String(scalars[(at.map(scalars.index(after:)) ?? scalars.startIndex)...]).harmless
   }
 }

@@ -18,7 +18,10 @@ public final class OutputFolder: Sendable {
   /// The path it was opened with.
   public let path: String
 
-  let descriptor: Int32
+  var descriptor: Int32 { root.number }
+  private let root: FolderDescriptor
+  /// The folders below it.
+  let subfolders: Subfolders
 
   /// The file system's own time when this folder was opened.
   ///
@@ -44,40 +47,31 @@ public final class OutputFolder: Sendable {
     self.path = path
     do throws(SystemError) {
       try Self.makeFolders(path)
-      let folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+      // Not by a method's name that this class has too.
+      let folder = openFolder(path)
       guard folder >= 0 else { throw SystemError(errno) }
-      descriptor = folder
+      root = FolderDescriptor(owning: folder)
+      subfolders = Subfolders(of: root)
+      (hasNamelessFiles, openedAt) = try Self.probe(root, namelessFiles: namelessFiles)
     } catch {
-      throw OutputFolderError(path: path, error)
-    }
-    do throws(SystemError) {
-      (hasNamelessFiles, openedAt) = try Self.probe(descriptor, namelessFiles: namelessFiles)
-    } catch {
-      close(descriptor)
       throw OutputFolderError(path: path, error)
     }
   }
-
-  deinit { close(descriptor) }
 
   /// The folder of partial files that have a name; made when it is needed first.
   func partials() throws(SystemError) -> PartialFolder {
     try partialFolder.withLock { folder throws(SystemError) in
       if let folder { return folder }
-      let made = try PartialFolder(in: descriptor)
+      let made = try PartialFolder(in: root)
       folder = made
       return made
     }
   }
 
-  /// The length of the file at a path, or nil if there is none; no link is followed.
-  func size(of path: String) -> Int64? {
-    guard let name = FileName(recorded: path) else { return nil }
-    var status = stat()
-    guard fstatat(descriptor, name.description, &status, AT_SYMLINK_NOFOLLOW) == 0,
-      status.st_mode & S_IFMT == S_IFREG
-    else { return nil }
-    return Int64(status.st_size)
+  /// The length of the file that the journal names, or nil if there is none.
+  func recordedSize(of path: String) -> Int64? {
+    guard let path = try? OutputPath(listed: path) else { return nil }
+    return try? size(of: path)
   }
 
   /// The length of the partial file that is kept for an item, or nil if there is none.
@@ -91,14 +85,20 @@ public final class OutputFolder: Sendable {
     await (try? partials())?.removeAbandoned(keeping: isWanted)
   }
 
+  /// Moves a partial file to its final place; as the system's calls do, it returns 0 or sets `errno`.
+  func movePartial(_ name: String, to folder: Int32, _ finalName: String, replacing: Bool) -> Int32
+  {
+    partialFolder.withLock { $0?.move(name, to: folder, finalName, replacing) ?? -1 }
+  }
+
   func removePartial(_ name: String) { partialFolder.withLock { $0?.remove(name) } }
 
   /// Makes a first file, which shows what is possible here and what time it is here.
   private static func probe(
-    _ folder: Int32, namelessFiles: Bool
+    _ folder: FolderDescriptor, namelessFiles: Bool
   ) throws(SystemError) -> (hasNamelessFiles: Bool, now: FileTime) {
     errno = 0
-    let nameless = namelessFiles ? batchwise_open_nameless(folder, 0o600) : -1
+    let nameless = namelessFiles ? batchwise_open_nameless(folder.number, 0o600) : -1
     if nameless >= 0 {
       defer { close(nameless) }
       return (true, try FileTime(now: nameless))
@@ -119,6 +119,10 @@ public final class OutputFolder: Sendable {
     try makeFolders(String(path[..<slash]))
     if mkdir(path, 0o777) != 0, errno != EEXIST { throw SystemError(errno) }
   }
+}
+
+private func openFolder(_ path: String) -> Int32 {
+  open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
 }
 
 /// An output folder that cannot be used.

@@ -71,46 +71,49 @@ struct PartialFile: ~Copyable {
   /// Lets it go when it is dropped, though it was kept.
   mutating func discard() { isKept = false }
 
-  /// Gives the file its final name.
+  /// Gives the file its final path.
+  ///
+  /// Folders that are missing are made.
   ///
   /// - Parameters:
-  ///   - finalName: The name.
-  ///   - replaces: Whether a file that has the name is replaced.
-  /// - Returns: What has come of it. After ``CommitResult/taken`` it can be tried again.
-  /// - Throws: A `disk` failure when the file system refuses.
+  ///   - path: The path.
+  ///   - replaces: Whether it takes the place of a file or a link that has the path. Whoever opens the
+  ///     path meanwhile gets the one or the other file, and always a whole one.
+  /// - Returns: What has come of it. After ``CommitResult/taken`` it can be given another path.
+  /// - Throws: A `name` failure when a link or a file is where a folder should be, or a folder where
+  ///   the file should be; a `disk` failure when the file system refuses.
   mutating func commit(
-    as finalName: FileName, replacing replaces: Bool
+    as path: OutputPath, replacing replaces: Bool
   ) throws(DownloadFailure) -> CommitResult {
-    let destination = folder.descriptor
-    do throws(SystemError) {
-      // Without a name it cannot replace anything, so it gets one for a moment.
-      if replaces, name == nil { name = try folder.partials().nameForNow(file) }
-      let result =
-        if let name {
-          try folder.partials().move(name, to: destination, finalName.description, replaces)
-        } else {
-          batchwise_link_descriptor(file.number, destination, finalName.description)
-        }
-      if result == 0 {
-        name = nil  // It has no longer the name that the end would remove.
-        return .committed
+    // Without a name it cannot replace anything, so it gets one for a moment.
+    if replaces, name == nil {
+      do throws(SystemError) {
+        name = try folder.partials().nameForNow(file)
+      } catch {
+        throw DownloadFailure(disk: error)
       }
-      guard errno == EEXIST else { throw SystemError(errno) }
-    } catch {
-      throw DownloadFailure(disk: error)
     }
-    return holdsSameBytes(as: finalName) ? .unchanged : .taken
+    let error = try folder.name(path) { destination, finalName in
+      guard let name else {
+        return batchwise_link_descriptor(file.number, destination, finalName)
+      }
+      return folder.movePartial(name, to: destination, finalName, replacing: replaces)
+    }
+    guard let error else {
+      name = nil  // It has no longer the name that the end would remove.
+      return .committed
+    }
+    guard error.code == EEXIST, !replaces else { throw DownloadFailure(naming: path, error) }
+    return holdsSameBytes(as: path) ? .unchanged : .taken
   }
 
-  /// Whether an older file of that name holds just what was written here.
-  private func holdsSameBytes(as name: FileName) -> Bool {
-    let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
-    let number = openat(folder.descriptor, name.description, flags)
-    guard number >= 0 else { return false }
+  /// Whether an older file of that path holds just what was written here.
+  private func holdsSameBytes(as path: OutputPath) -> Bool {
+    guard let number = try? folder.open(path) else { return false }
     let other = OpenFile(number)
     var status = stat()
-    guard fstat(number, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
-      Int64(status.st_size) == size, FileTime(changeOf: status) < folder.openedAt
+    guard fstat(number, &status) == 0, Int64(status.st_size) == size,
+      FileTime(changeOf: status) < folder.openedAt
     else { return false }
 
     var mine = [UInt8](repeating: 0, count: 65_536)

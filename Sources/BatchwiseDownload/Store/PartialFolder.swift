@@ -18,22 +18,19 @@ internal import Synchronization
 /// those of one that is still under way. One that is to be found again is named after its item's
 /// key; a key is made with its journal, so that runs with different journals do not meet.
 final class PartialFolder: Sendable {
-  let descriptor: Int32
+  private let folder: FolderDescriptor
+  private var descriptor: Int32 { folder.number }
 
   private static let prefix = "partial-"
   private static let serial = Atomic<Int>(0)
 
   /// Opens the folder, and makes it if it is missing.
-  init(in output: Int32) throws(SystemError) {
-    guard mkdirat(output, ".batchwise", 0o777) == 0 || errno == EEXIST else {
+  init(in output: FolderDescriptor) throws(SystemError) {
+    guard mkdirat(output.number, OutputPath.reserved, 0o777) == 0 || errno == EEXIST else {
       throw SystemError(errno)
     }
-    let folder = openat(output, ".batchwise", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-    guard folder >= 0 else { throw SystemError(errno) }
-    descriptor = folder
+    folder = try output.openFolder(OutputPath.reserved)
   }
-
-  deinit { close(descriptor) }
 
   /// The name by which an item's partial file is found again.
   static func name(of key: ItemKey) -> String {

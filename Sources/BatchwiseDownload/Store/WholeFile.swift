@@ -18,7 +18,7 @@ final class WholeFile: Sendable {
     self.job = job
     self.download = download
     stored = StoredFile(
-      path: job.name.description, bytes: download.bytes, sha256: download.sha256,
+      path: job.path.description, bytes: download.bytes, sha256: download.sha256,
       validator: validator)
     self.partial = Mutex(consume partial)
   }
@@ -31,16 +31,16 @@ final class WholeFile: Sendable {
     partial = Mutex(nil)
   }
 
-  /// What the journal is told before the file has the name.
-  func record(as name: FileName) -> ItemRecord {
+  /// What the journal is told before the file has the path.
+  func record(as path: OutputPath) -> ItemRecord {
     var file = stored
-    file.path = name.description
+    file.path = path.description
     return job.item.record(.done(file))
   }
 
-  /// Gives the file a name; see ``PartialFile/commit(as:replacing:)``.
+  /// Gives the file a path; see ``PartialFile/commit(as:replacing:)``.
   func commit(
-    as name: FileName, replacing: Bool, in folder: OutputFolder
+    as path: OutputPath, replacing: Bool, in folder: OutputFolder
   ) throws(DownloadFailure) -> CommitResult {
     try partial.withLock { partial throws(DownloadFailure) in
       if partial == nil, download == nil {
@@ -50,7 +50,7 @@ final class WholeFile: Sendable {
           throw DownloadFailure(disk: error)
         }
       }
-      guard let result = try partial?.commit(as: name, replacing: replacing) else {
+      guard let result = try partial?.commit(as: path, replacing: replacing) else {
         throw DownloadFailure(.disk, "The partial file is gone")
       }
       if result == .taken { return result }

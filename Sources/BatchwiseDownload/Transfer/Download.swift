@@ -75,7 +75,7 @@ final class Download: TransferHandler {
   var progress: TransferProgress {
     state.withLock { state in
       TransferProgress(
-        url: job.item.address.redacted, name: job.name.description, received: state.size,
+        url: job.item.address.redacted, name: job.path.description, received: state.size,
         total: state.total, duration: .now - state.startedAt)
     }
   }

@@ -294,7 +294,7 @@ struct DownloadAttempt: ~Copyable {
     return WholeFile(
       file, of: job,
       DownloadedFile(
-        name: job.name.description, bytes: file.size, status: head.status, attempts: job.attempts,
+        name: job.path.description, bytes: file.size, status: head.status, attempts: job.attempts,
         duration: .now - startedAt,
         proof: wanted != nil ? .checksum : isMeasured ? .length : .unverified,
         sha256: checksums.first { $0.algorithm == .sha256 }),

@@ -22,22 +22,26 @@ struct PlannedItemTests {
     let first = try item("http://h/1/a.png")
     let second = try item("http://h/2/a.png")
     let names = [claims.claim(for: first), claims.claim(for: second)]
-    #expect(names == [first.name, second.alternative])
+    #expect(names == [first.path, second.alternative])
   }
 
-  @Test("A name that was given back can be claimed again, and no other was given back with it")
+  @Test("A name that was given back is not given again, unless files may be overwritten")
   func release() throws {
-    var claims = NameClaims()
     let first = try item("http://h/1/a.png")
     let second = try item("http://h/2/a.png")
-    let held = claims.claim(for: first)
-    let alternative = claims.claim(for: second)
-    claims.release(try #require(held))
-    let heldAgain = claims.claim(for: first)
-    #expect(heldAgain == held)
-    claims.release(try #require(alternative))
-    let alternativeAgain = claims.claim(for: second)
-    #expect(alternativeAgain == alternative)
+    for policy in CollisionPolicy.allCases {
+      var claims = NameClaims()
+      let held = try #require(claims.claim(for: first, policy))
+      let whileHeld = claims.claim(for: second, policy)
+      #expect(whileHeld == (policy == .suffix ? second.alternative : nil))
+      claims.release(held)
+      let afterwards = claims.claim(for: try item("http://h/3/a.png"), policy)
+      switch policy {
+      case .suffix: #expect(afterwards == (try item("http://h/3/a.png")).alternative)
+      case .overwrite: #expect(afterwards == held)
+      case .skip, .fail: #expect(afterwards == nil)
+      }
+    }
   }
 
   @Test("An item that differs only in its password finds both names held, and gets none")
@@ -45,7 +49,7 @@ struct PlannedItemTests {
     var claims = NameClaims()
     let items = try ["u", "v", "w"].map { try item("http://\($0)@h/a.png") }
     let names = items.map { claims.claim(for: $0) }
-    #expect(names == [items[0].name, items[0].alternative, nil])
+    #expect(names == [items[0].path, items[0].alternative, nil])
   }
 
   @Test("Names that a file system may take for one are one name")
@@ -53,16 +57,16 @@ struct PlannedItemTests {
     var claims = NameClaims()
     let items = try ["http://h/%C3%A9.png", "http://h/e%CC%81.png"].map(item)
     let names = items.map { claims.claim(for: $0) }
-    #expect(names == [items[0].name, items[1].alternative])
+    #expect(names == [items[0].path, items[1].alternative])
   }
 
-  // MARK: - RecentItems
+  // MARK: - RecentValues
 
   @Test("An item is told to be known until as many others as are remembered have come")
   func recentItems() {
-    var recent = RecentItems()
+    var recent = RecentValues<ItemKey>()
     func isNew(_ number: Int) -> Bool { recent.insert(ItemKey(rawValue: Int64(number))) }
-    for number in 1...RecentItems.capacity where !isNew(number) {
+    for number in 1...RecentValues<ItemKey>.capacity where !isNew(number) {
       Issue.record("\(number) is new")
     }
     #expect(!isNew(1))

@@ -170,12 +170,14 @@ struct OutputFolderTests {
   }
 }
 
-/// A file name as an address would give it.
-func name(_ text: String) throws -> FileName { FileName(for: try WebAddress("http://h/" + text)) }
+/// The path of a file in the output folder, as an address would give it.
+func name(_ text: String) throws -> OutputPath {
+  OutputPath(FileName(for: try WebAddress("http://h/" + text)))
+}
 
 /// A file under its final name.
 struct CommittedFile: Equatable {
-  var name: FileName
+  var name: OutputPath
   var isUnchanged: Bool
 }
 
