@@ -10,6 +10,7 @@ enum Ascii {
   static let space = UInt8(ascii: " ")
   static let colon = UInt8(ascii: ":")
   static let comma = UInt8(ascii: ",")
+  static let slash = UInt8(ascii: "/")
 
   static func lowercased(_ byte: UInt8) -> UInt8 {
     UInt8(ascii: "A")...UInt8(ascii: "Z") ~= byte ? byte | 0x20 : byte
@@ -29,6 +30,14 @@ enum Ascii {
   }
 
   static func isDigit(_ byte: UInt8) -> Bool { UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte }
+
+  /// Whether there is nothing but letters, digits, signs and spaces.
+  static func isPrintable(_ bytes: Bytes) -> Bool {
+    for byte in UnsafeRawBufferPointer(rebasing: bytes) where byte < 0x20 || byte > 0x7e {
+      return false
+    }
+    return true
+  }
 
   /// The number that the digits write, or nothing if they are none, too many, or no digits.
   static func number(_ digits: Bytes) -> Int64? {

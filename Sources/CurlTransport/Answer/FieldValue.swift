@@ -11,26 +11,30 @@ enum FieldValue {
   /// The media type without its parameters, in lower case (RFC 9110, section 8.3.1).
   static func mediaType(_ value: Ascii.Bytes) -> String? {
     let type = Ascii.trimmed(value.prefix { $0 != UInt8(ascii: ";") && $0 != Ascii.comma })
-    guard 3...255 ~= type.count, type.count(where: { $0 == UInt8(ascii: "/") }) == 1,
-      type.first != UInt8(ascii: "/"), type.last != UInt8(ascii: "/"),
-      type.allSatisfy({ 0x21...0x7e ~= $0 })
+    guard 3...255 ~= type.count, Ascii.isPrintable(type), !type.contains(Ascii.space),
+      let slash = type.firstIndex(of: Ascii.slash), slash > type.startIndex,
+      slash < type.endIndex - 1, !type[(slash + 1)...].contains(Ascii.slash)
     else { return nil }
     return String(unsafeUninitializedCapacity: type.count) { buffer in
-      for (index, byte) in type.enumerated() { buffer[index] = Ascii.lowercased(byte) }
-      return type.count
+      var length = 0
+      for byte in UnsafeRawBufferPointer(rebasing: type) {
+        buffer[length] = Ascii.lowercased(byte)
+        length += 1
+      }
+      return length
     }
   }
 
   /// A value that is kept to be sent back as it is: printable, and not too long for that.
   static func kept(_ value: Ascii.Bytes, atMost length: Int) -> String? {
-    guard 1...length ~= value.count, value.allSatisfy({ 0x20...0x7e ~= $0 }) else { return nil }
+    guard 1...length ~= value.count, Ascii.isPrintable(value) else { return nil }
     return String(decoding: value, as: UTF8.self)
   }
 
   /// `bytes 0-99/1000`, `bytes 0-99/*` or `bytes */1000` (RFC 9110, section 14.4).
   static func contentRange(_ value: Ascii.Bytes) -> ContentRange? {
     guard let space = value.firstIndex(of: Ascii.space), Ascii.isEqual(value[..<space], "bytes"),
-      let slash = value.firstIndex(of: UInt8(ascii: "/")), slash > space
+      let slash = value.firstIndex(of: Ascii.slash), slash > space
     else { return nil }
     let part = value[(space + 1)..<slash]
     let length = value[(slash + 1)...]

@@ -49,7 +49,7 @@ private func openSocket(
 ) -> curl_socket_t {
   guard let slot, let address = address?.pointee else { return CURL_SOCKET_BAD }
   let opener = TransferSlot.at(slot)
-  opener.loop.noteLookup(of: opener)
+  opener.noteLookup()
   let descriptor = socket(address.family, address.socktype, address.protocol)
   guard descriptor >= 0 else {
     opener.socketError = errno

@@ -93,11 +93,6 @@ extension CurlLoop {
 // MARK: Lookups
 
 extension CurlLoop {
-  /// Takes note that a transfer has a socket or a connection, and so no lookup before it.
-  func noteLookup(of slot: TransferSlot) {
-    if case .leading = slot.lookup { lookedUp.append(slot) }
-  }
-
   func endLookups() {
     let slots = lookedUp
     lookedUp = []

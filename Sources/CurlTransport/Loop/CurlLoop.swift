@@ -28,12 +28,15 @@ final class CurlLoop: @unchecked Sendable {
   /// How many names were looked up for transfers whose turn it was.
   let lookupCount = Atomic(0)
 
-  /// The time of this round, read once in it.
-  private(set) var now = ContinuousClock.now
+  /// The time of this round, read once in it, from the loop's beginning on.
+  private(set) var now = Duration.zero
 
   /// The same without the time in which the loop rested, for those who wait for bytes that it did
   /// not read.
-  var awake: ContinuousClock.Instant { now - rested }
+  private(set) var awake = Duration.zero
+
+  /// Whether bytes are counted.
+  private let isBudgeted: Bool
 
   let multi: UnsafeMutableRawPointer
   let driver: any LoopDriver
@@ -47,9 +50,9 @@ final class CurlLoop: @unchecked Sendable {
   var lookedUp: [TransferSlot] = []
 
   private var commands: [Inbox.Command] = []
-  private var nextIdleCheck = ContinuousClock.now
+  private let start = ContinuousClock.now
+  private var nextIdleCheck = Duration.zero
   private var budget: ByteBudget?
-  private var rested = Duration.zero
 
   /// How large a buffer may be: for many short bodies, and for long ones.
   private(set) var buffers = (16 * 1024)...(512 * 1024)
@@ -63,6 +66,7 @@ final class CurlLoop: @unchecked Sendable {
     }
     self.multi = multi
     self.settings = settings
+    isBudgeted = settings.bandwidth != nil
     do {
       driver = try kind.make(for: multi)
     } catch {
@@ -72,7 +76,7 @@ final class CurlLoop: @unchecked Sendable {
     inbox = Inbox(wake: driver.makeBell())
     lookups = Lookups(proxies: settings.proxies)
     if let bandwidth = settings.bandwidth {
-      let budget = ByteBudget(rate: bandwidth, at: now)
+      let budget = ByteBudget(rate: bandwidth, at: .zero)
       let buffer = budget.buffer(within: 1024...buffers.lowerBound)
       buffers = buffer...buffer
       self.budget = budget
@@ -120,19 +124,20 @@ extension CurlLoop {
 
   private func wait() {
     let mayRest = commands.isEmpty && inbox.fallAsleep()
-    if let debt = budget?.debt(at: .now) {
-      let start = ContinuousClock.now
+    if isBudgeted, let debt = budget?.debt(at: .now - start) {
+      awake += (.now - start) - now
       driver.rest(atMost: mayRest ? debt : .zero)
-      now = .now
-      rested += now - start
+      now = .now - start
     } else {
       driver.wait(atMost: mayRest ? timeToIdleCheck : .zero)
-      now = .now
+      let last = now
+      now = .now - start
+      awake += now - last
     }
   }
 
   private func work() {
-    driver.perform { [self] in budget?.debt(at: now) == nil }
+    driver.perform { [self] in !isBudgeted || budget?.debt(at: now) == nil }
     // First, so that whoever has ended since has not failed for want of an address.
     if !lookedUp.isEmpty { endLookups() }
     finishEnded()

@@ -51,9 +51,9 @@ package struct LookupState<Waiter: Equatable & Sendable>: Sendable {
   private var first = 0
   // When each host that was looked up is to be looked up again: two halves, of which the older is
   // dropped whole when all in it is out of date.
-  private var known: [String: ContinuousClock.Instant] = [:]
-  private var older: [String: ContinuousClock.Instant] = [:]
-  private var nextTurnover: ContinuousClock.Instant?
+  private var known: [String: Duration] = [:]
+  private var older: [String: Duration] = [:]
+  private var nextTurnover: Duration?
 
   /// Knows no host.
   ///
@@ -70,7 +70,7 @@ package struct LookupState<Waiter: Equatable & Sendable>: Sendable {
 
   /// Says what a transfer to a host does that is to begin now.
   package mutating func turn(
-    of waiter: Waiter, to host: String, at now: ContinuousClock.Instant
+    of waiter: Waiter, to host: String, at now: Duration
   ) -> Turn {
     if expiry(of: host, at: now) != nil { return .go }
     if entries[host] != nil {
@@ -89,14 +89,14 @@ package struct LookupState<Waiter: Equatable & Sendable>: Sendable {
 
   /// Until when a host's name is known; nothing if it is not.
   package mutating func expiry(
-    of host: String, at now: ContinuousClock.Instant
-  ) -> ContinuousClock.Instant? {
+    of host: String, at now: Duration
+  ) -> Duration? {
     guard let expiry = known[host] ?? older[host], expiry > now else { return nil }
     return expiry
   }
 
   /// Learns that a host's name is known from now on, by a lookup.
-  package mutating func found(_ host: String, at now: ContinuousClock.Instant) -> Outcome {
+  package mutating func found(_ host: String, at now: Duration) -> Outcome {
     guard let entry = end(host) else { return Outcome() }
     turnOver(at: now)
     known[host] = now + memory
@@ -163,7 +163,7 @@ package struct LookupState<Waiter: Equatable & Sendable>: Sendable {
     }
   }
 
-  private mutating func turnOver(at now: ContinuousClock.Instant) {
+  private mutating func turnOver(at now: Duration) {
     if let next = nextTurnover, now < next { return }
     older = known
     known = [:]

@@ -10,7 +10,7 @@ struct Lookups {
   // What the last address began with, and until when no lookup is needed for what begins so: lists
   // mostly name one host many times in a row.
   private var lastPrefix: [UInt8] = []
-  private var lastExpiry: ContinuousClock.Instant?
+  private var lastExpiry: Duration?
 
   /// The most lookups at once. Each has a thread of libcurl's, and resolvers drop questions when
   /// there are too many.
@@ -31,7 +31,7 @@ struct Lookups {
   /// Says what a transfer does that is to begin now, and for which host it looks up or waits.
   mutating func turn(
     of waiter: ObjectIdentifier, to url: String, _ scheme: Address.Scheme,
-    at now: ContinuousClock.Instant
+    at now: Duration
   ) -> (LookupState<ObjectIdentifier>.Turn, host: String) {
     if let lastExpiry, now < lastExpiry, LookupName.isPrefix(lastPrefix, of: url) {
       return (.go, "")

@@ -27,8 +27,8 @@ extension TransferSlot {
 
   /// Reads a line of the head; returns whether the transfer goes on.
   fileprivate func receive(headLine line: UnsafeRawBufferPointer) -> Bool {
-    heard = loop.awake
-    loop.spend(line.count)
+    hasHeard = true
+    if isBudgeted { loop.spend(line.count) }
     switch head.read(line: line) {
     case .more: return true
     case .broken(let what): return end(with: .broken(what))
@@ -42,8 +42,8 @@ extension TransferSlot {
 
   /// Passes on the next bytes of the body; returns whether the transfer goes on.
   fileprivate func receive(body bytes: UnsafeRawBufferPointer) -> Bool {
-    heard = loop.awake
-    loop.spend(bytes.count)
+    hasHeard = true
+    if isBudgeted { loop.spend(bytes.count) }
     received += Int64(bytes.count)
     if !head.isComplete { return end(with: .broken("it has a body before its head is over")) }
     switch decision {
@@ -59,6 +59,12 @@ extension TransferSlot {
     case .chunked: true
     case .untilClose: head.isFramed
     }
+  }
+
+  /// Tells the loop, if this slot has its host's turn, that there is a socket or a connection now,
+  /// and so no lookup before it.
+  func noteLookup() {
+    if case .leading = lookup { loop.lookedUp.append(self) }
   }
 
   private func end(with reason: Stop) -> Bool {
@@ -103,8 +109,7 @@ private func willSendRequest(
   _ own: UnsafeMutablePointer<CChar>?, _ peerPort: CInt, _ ownPort: CInt
 ) -> CInt {
   if let slot {
-    let slot = TransferSlot.at(slot)
-    slot.loop.noteLookup(of: slot)
+    TransferSlot.at(slot).noteLookup()
   }
   return CURL_PREREQFUNC_OK
 }

@@ -22,9 +22,14 @@ final class TransferSlot {
   /// Where the transfer stands before libcurl works on it.
   var lookup = Lookup.none
 
-  /// When bytes of the answer arrived last, by the loop's clock for patience.
-  var heard: ContinuousClock.Instant?
-  var head = HeadReader()
+  // These two change with every line of a head, and to have each access checked would cost as much as
+  // the change. None can overlap another: all happen on the loop's thread, in calls of libcurl's
+  // that are over before the next, and a handler has no way to its slot.
+
+  /// Whether bytes of the answer have arrived since the last look.
+  @exclusivity(unchecked) var hasHeard = false
+  @exclusivity(unchecked) var head = HeadReader()
+
   var framing = BodyFraming.untilClose
   var decision = BodyDecision.accept
   var received: Int64 = 0
@@ -36,10 +41,13 @@ final class TransferSlot {
   /// Why no socket could be opened, if that was so.
   var socketError: CInt = 0
 
+  /// Whether the loop counts bytes.
+  let isBudgeted: Bool
   unowned let loop: CurlLoop
 
-  private var began: ContinuousClock.Instant
-  private var patienceBegan: ContinuousClock.Instant
+  private var began = Duration.zero
+  private var patienceBegan = Duration.zero
+  private var silentSince: Duration?
   private var idleTimeout: Duration = .zero
   private var totalTimeout: Duration?
   private var isSecondTry = false
@@ -86,8 +94,7 @@ final class TransferSlot {
     self.easy = easy
     self.loop = loop
     self.settings = settings
-    began = loop.now
-    patienceBegan = loop.awake
+    isBudgeted = settings.bandwidth != nil
     errorText.initialize(repeating: 0)
     setCallbacks()
     ccurl_set_pointer(easy, CURLOPT_ERRORBUFFER, errorText.baseAddress)
@@ -119,7 +126,6 @@ extension TransferSlot {
     isRepeated = false
     lookup = .none
     beginAnswer()
-    markBeginning()
 
     guard let scheme = Address.scheme(of: url) else {
       let host = Address.host(of: url)
@@ -164,7 +170,8 @@ extension TransferSlot {
   }
 
   private func beginAnswer() {
-    heard = nil
+    hasHeard = false
+    silentSince = nil
     head = HeadReader()
     framing = .untilClose
     decision = .accept
@@ -259,21 +266,25 @@ extension TransferSlot {
 // MARK: What libcurl knows of a transfer
 
 extension TransferSlot {
-  /// Whether nothing of the answer has arrived for too long.
+  /// Looks whether nothing of the answer has arrived for too long; done once a second.
   ///
   /// Connecting has a timeout of its own.
-  func hasGoneIdle(at now: ContinuousClock.Instant) -> Bool {
+  func hasGoneIdle(at now: Duration) -> Bool {
     if isWaiting { return false }
-    guard let since = heard ?? requestSent, now - since >= idleTimeout else { return false }
+    if hasHeard {
+      hasHeard = false
+      silentSince = now
+    }
+    guard let since = silentSince ?? requestSent, now - since >= idleTimeout else { return false }
     stop = .idle
     return true
   }
 
   /// When the request was sent, as soon as it has been.
-  private var requestSent: ContinuousClock.Instant? {
+  private var requestSent: Duration? {
     var microseconds: curl_off_t = 0
     ccurl_get_off_t(easy, CURLINFO_PRETRANSFER_TIME_T, &microseconds)
-    return microseconds > 0 ? patienceBegan.advanced(by: .microseconds(microseconds)) : nil
+    return microseconds > 0 ? patienceBegan + .microseconds(microseconds) : nil
   }
 
   /// A number that libcurl knows of the transfer.
