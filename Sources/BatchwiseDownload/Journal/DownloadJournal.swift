@@ -40,9 +40,11 @@ public struct ItemRecord: Sendable, Equatable {
   public var url: String
   /// What became of it.
   public var state: State
-  /// Whether it is of a time before the user began anew: it then tells of the names that may be
-  /// replaced, and of nothing that is done.
-  public var isForgotten = false
+  /// Whether it was to be forgotten: the item counts as one to be done, and its files as ones that
+  /// this folder's runs have written and may replace.
+  ///
+  /// Only told by a journal; a record that is appended is not forgotten, whatever this says.
+  public var isForgotten: Bool
 
   /// What became of an item.
   public enum State: Sendable, Equatable {
@@ -57,10 +59,11 @@ public struct ItemRecord: Sendable, Equatable {
   }
 
   /// Describes a record.
-  public init(key: ItemKey, url: String, state: State) {
+  public init(key: ItemKey, url: String, state: State, isForgotten: Bool = false) {
     self.key = key
     self.url = url
     self.state = state
+    self.isForgotten = isForgotten
   }
 }
 

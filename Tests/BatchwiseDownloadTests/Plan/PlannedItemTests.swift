@@ -31,7 +31,8 @@ struct PlannedItemTests {
     let second = try item("http://h/2/a.png")
     for policy in CollisionPolicy.allCases {
       var claims = NameClaims()
-      let held = try #require(claims.claim(for: first, policy))
+      let claimed = claims.claim(for: first, policy)
+      let held = try #require(claimed)
       let whileHeld = claims.claim(for: second, policy)
       #expect(whileHeld == (policy == .suffix ? second.alternative : nil))
       claims.release(held)
