@@ -55,8 +55,6 @@ public struct DownloadOptions: Sendable {
     public var refreshesDone = false
     /// Tries again what has failed for good.
     public var retriesFailed = false
-    /// Fetches everything again, and replaces what was written before.
-    public var fetchesEverything = false
 
     /// Leaves what is done, and counts what has failed as failed again.
     public init() {}
