@@ -55,7 +55,8 @@ public struct FileFilter: Sendable, Equatable {
       if let named, !named.hasSureSignature, !(bytes.isEmpty && named.type == "image") {
         return nil
       }
-      let what = bytes.isEmpty ? "The file is empty" : "The first bytes are of no kind that is known"
+      let what =
+        bytes.isEmpty ? "The file is empty" : "The first bytes are of no kind that is known"
       return DownloadFailure(.wrongType, "\(what); wanted was \(said?.description ?? "\(kind)")")
     }
     if kind.includes(found.type) || named?.isUnspecific == true { return nil }

@@ -55,7 +55,8 @@ struct Signature: Equatable {
       0x4d where has([0x4d, 0x4d, 0, 0x2a]) || has([0x4d, 0x4d, 0, 0x2b]):
       return Signature("image", "tiff", "a TIFF picture")
     case 0x00 where isIcon(bytes): return Signature("image", "vnd.microsoft.icon", "an icon")
-    case 0x50 where has([0x50, 0x4b, 3, 4]) || has([0x50, 0x4b, 5, 6]) || has([0x50, 0x4b, 7, 8]):
+    case 0x50
+    where has([0x50, 0x4b, 3, 4]) || has([0x50, 0x4b, 5, 6]) || has([0x50, 0x4b, 7, 8]):
       return Signature("application", "zip", "a ZIP archive")
     case 0x1f where has([0x1f, 0x8b, 8]): return Signature("application", "gzip", "a gzip file")
     case 0x25 where has("%PDF-"): return Signature("application", "pdf", "a PDF document")
@@ -113,24 +114,21 @@ struct Signature: Equatable {
   /// before it.
   private static func markup(_ bytes: UnsafeRawBufferPointer) -> Signature? {
     var rest = bytes[...].starts(with: [0xef, 0xbb, 0xbf]) ? bytes[3...] : bytes[...]
-    var isXML = false
+    // What there is so far may begin an XML document, and does for sure.
+    var (mayBeXML, isXML) = (false, false)
     func skip(to end: String) {
       while !rest.isEmpty, !rest.starts(with: end.utf8) { rest = rest.dropFirst() }
       rest = rest.dropFirst(end.utf8.count)
+      mayBeXML = true
     }
     while true {
       rest = rest.drop(while: \.isWhiteSpace)
-      if rest.isEmpty { return isXML ? xml : nil }
-      guard rest.first == UInt8(ascii: "<") else { return isXML ? xml : nil }
+      guard rest.first == UInt8(ascii: "<") else { return mayBeXML ? xml : nil }
       let start = String(decoding: rest.prefix(16), as: UTF8.self).lowercased()
       if start.hasPrefix("<!--") {
-        isXML = true  // Or a web page: what comes behind will tell.
         skip(to: "-->")
-      } else if start.hasPrefix("<?xml") {
-        isXML = true
-        skip(to: "?>")
       } else if start.hasPrefix("<?") {
-        isXML = true
+        isXML = isXML || start.hasPrefix("<?xml")
         skip(to: "?>")
       } else if start.hasPrefix("<!doctype svg") {
         return svg
@@ -139,21 +137,20 @@ struct Signature: Equatable {
       } else if start.hasPrefix("<!doctype") {
         return xml
       } else {
-        return element(start) ?? (isXML ? xml : nil)
+        // A prefix, as in <svg:svg, is no part of the element's name.
+        let name = start.dropFirst().prefix { $0.isLetter || $0.isNumber || $0 == ":" }
+        switch name.split(separator: ":").last.map(String.init) ?? "" {
+        case "svg": return svg
+        case "html": return html
+        case let element: return isXML ? xml : pageElements.contains(element) ? html : nil
+        }
       }
     }
   }
 
-  private static func element(_ start: String) -> Signature? {
-    // A prefix, as in <svg:svg, is no part of the element's name.
-    let name = start.dropFirst().prefix { $0.isLetter || $0.isNumber || $0 == ":" }
-    let local = name.split(separator: ":").last ?? ""
-    if local == "svg" { return svg }
-    return pageElements.contains(String(local)) ? html : nil
-  }
-
+  /// The elements of which a browser takes a page that begins with one for a web page.
   private static let pageElements: Set<String> = [
-    "html", "head", "body", "script", "iframe", "h1", "div", "font", "table", "a", "style", "title",
+    "head", "body", "script", "iframe", "h1", "div", "font", "table", "a", "style", "title",
     "b", "br", "p", "meta", "link", "center",
   ]
 }
