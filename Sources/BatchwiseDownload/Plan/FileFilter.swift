@@ -24,11 +24,8 @@ public struct FileFilter: Sendable, Equatable {
     self.kind = kind
   }
 
-  /// Judges by what the head of an answer says, before anything of the file has come.
-  ///
-  /// - Parameters:
-  ///   - length: The length of the whole file, if it was announced.
-  ///   - mediaType: The media type without parameters, if there was one.
+  /// Judges by what the head of an answer says, before anything of the file has come: the length of the
+  /// whole file and the media type without parameters, each if it was given.
   public func failure(length: Int64?, mediaType: String?) -> DownloadFailure? {
     if let length, let failure = failure(length: length, "The server announces") { return failure }
     guard let kind, let named = MediaType(named: mediaType), !named.isUnspecific,
@@ -43,7 +40,7 @@ public struct FileFilter: Sendable, Equatable {
 
   /// Judges by the first bytes, for a media type that has been found right or is not there.
   ///
-  /// - Parameter bytes: The first ``firstBytes`` bytes, or all if the file is shorter.
+  /// They are the first ``firstBytes`` bytes, or all if the file is shorter.
   public func failure(
     firstBytes bytes: UnsafeRawBufferPointer, mediaType: String?
   ) -> DownloadFailure? {

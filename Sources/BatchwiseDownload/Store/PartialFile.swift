@@ -74,10 +74,11 @@ struct PartialFile: ~Copyable {
   /// Gives the file the path, or returns nil if something else has it; it can then be given another.
   ///
   /// Folders that are missing are made. A file that was there before this run and holds the same bytes
-  /// is kept in place of this one, unless files are to be replaced.
+  /// is kept in place of this one.
   ///
-  /// - Parameter replacing: Whether it takes the place of a file or a link that has the path. Whoever
-  ///   opens the path meanwhile gets the one or the other file, and always a whole one.
+  /// With `replacing`, it takes the place of a file or a link that has the path. Whoever opens the path
+  /// meanwhile gets the one or the other file, and always a whole one.
+  ///
   /// - Throws: As `commit(as:or:)`; with `replacing`, a `name` failure when a folder has the path.
   mutating func commit(
     as path: OutputPath, replacing: Bool = false
