@@ -34,7 +34,7 @@ struct ListParser {
     case .csv: return try nextOfCommas()
     case .auto:
       while let line = nextLine() {
-        if !line.isSkipped(isTSV: true) { return try begin(with: line) }
+        if !line.isSkipped() { return try begin(with: line) }
       }
       return nil
     }
