@@ -31,6 +31,9 @@ public struct DownloadOptions: Sendable {
   /// How long a transfer waits for what.
   public var timeouts = TransferTimeouts()
 
+  /// Which files are wanted, by their size and kind.
+  public var filter = FileFilter()
+
   /// How files are named for which the list gives no name.
   public var naming = Naming.url
 
