@@ -85,6 +85,20 @@ extension FetchOptions {
   // MARK: - Files
 
   private static let files: [Option] = [
+    Option("max-size", "BYTES", "refuse longer files, also while they come") {
+      options, text throws(Refusal) in
+      options.run.filter.largest = try byteCount(text, of: "--max-size")
+    },
+    Option("min-size", "BYTES", "refuse shorter files") { options, text throws(Refusal) in
+      options.run.filter.smallest = try byteCount(text, of: "--min-size")
+    },
+    Option("expect", "image|TYPE", "refuse files of another kind, such as web pages") {
+      options, text throws(Refusal) in
+      guard let kind = WantedKind(text) else {
+        throw Refusal(.usage, of: "--expect", text, "give image, or a type such as image/png")
+      }
+      options.run.filter.kind = kind
+    },
     Option("names", "HOW", "url, hash or index: how files are named (default: url)") {
       options, text throws(Refusal) in options.run.naming = try word(text, of: "--names")
     },
