@@ -23,7 +23,8 @@ let package = Package(
     .target(name: "BatchwiseDispatch", dependencies: ["Batchwise"]),
     .target(name: "BatchwiseProgress", dependencies: ["Batchwise"]),
     .target(name: "BatchwiseTesting"),
-    .target(name: "BatchwiseDownload", dependencies: ["Batchwise", "CFileCalls"]),
+    .target(
+      name: "BatchwiseDownload", dependencies: ["Batchwise", "BatchwiseDispatch", "CFileCalls"]),
     .target(name: "CurlTransport", dependencies: ["BatchwiseDownload", "CCurl"]),
     .target(name: "SQLiteJournal", dependencies: ["BatchwiseDownload", "CSQLite"]),
     .target(name: "CryptoDigest", dependencies: ["BatchwiseDownload", "CCrypto"]),

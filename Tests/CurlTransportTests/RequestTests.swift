@@ -17,7 +17,7 @@ struct RequestTests {
 
   @Test("says what it must and nothing more", arguments: CurlTransport.Driver.allCases)
   func head(_ driver: CurlTransport.Driver) async throws {
-    let transport = try CurlTransport(userAgent: "tester/1", driver: driver)
+    let transport = try CurlTransport(.init(userAgent: "tester/1"), driver: driver)
     _ = await transport.fetch(origin.url("/a?b=c"))
     #expect(
       origin.record.requests.map(\.head) == [

@@ -47,7 +47,7 @@ struct Demo {
   /// One line for each picture.
   private static func line(_ event: DownloadEvent) -> String? {
     switch event.kind {
-    case .started: nil
+    case .started, .retry: nil
     case .done(let file):
       "  \(file.name)  \(formatted(bytes: file.bytes)) in "
         + "\(formatted(number: file.duration.inSeconds)) s"

@@ -37,7 +37,10 @@ struct Fetch {
     } catch {
       throw Refusal(.inputOutput, "no connection can be made", error.description)
     }
-    let downloader = BatchDownloader(transport: transport, folder: folder, limit: limit())
+    var run = DownloadOptions()
+    run.limit = limit()
+    run.limitPerHost = run.limit
+    let downloader = BatchDownloader(transport: transport, folder: folder, options: run)
     return await follow(downloader, of: source, writer)
   }
 
@@ -87,6 +90,9 @@ struct Fetch {
     case .diskFull:
       display.write(
         "batchwise: the disk is full; what is done is safe. Make room and run it again.\n")
+      return .inputOutput
+    case .journalFailed(let error):
+      display.write("batchwise: \(error)\n")
       return .inputOutput
     case .listUnreadable(let cause):
       display.write("batchwise: the list cannot be read on: \(cause)\n")

@@ -30,7 +30,10 @@ struct FileName: Sendable, Hashable, CustomStringConvertible {
 
   /// The name that an address wishes for, by one of the ways to name files.
   ///
-  /// The number is the item's in the list, for names that are made of it.
+  /// - Parameters:
+  ///   - address: The address.
+  ///   - naming: The way.
+  ///   - number: The item's number in the list, for names that are made of it.
   init(for address: WebAddress, _ naming: Naming, number: Int) {
     self.init(for: address)
     let stem: String

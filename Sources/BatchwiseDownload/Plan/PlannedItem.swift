@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// An item that can be started: its address is checked and its file has a path to wish for.
-struct PlannedItem: Sendable {
-  /// The item's number in this run, from 1.
-  var id = 0
+///
+/// A class only so that it can be passed about without copying: it does not change.
+final class PlannedItem: Sendable {
   /// The item as the list wrote it.
-  let item: WorkItem
+  let source: WorkItem
   let address: WebAddress
   /// Where its file shall go, unless that is taken.
   let path: OutputPath
+  /// What tells it from all others, in every run.
+  let key: ItemKey
+
+  /// The number of the item's physical line, from 1; 0 when it comes from no list.
+  var line: Int { source.line }
 
   /// Checks an item of a list.
   ///
@@ -16,23 +21,27 @@ struct PlannedItem: Sendable {
   ///   - item: The item. If it brings a name, that is its path.
   ///   - naming: How the file of an item without a name is named.
   ///   - number: The item's number in the list, from 1; for names made of it.
+  ///   - salt: What its key is made with.
   /// - Throws: The item's flaw, or what is wrong with its address or its name.
   init(
-    _ item: WorkItem, naming: Naming = .url, number: Int = 0
+    _ item: WorkItem, naming: Naming = .url, number: Int = 0, salt: UInt64 = 0
   ) throws(DownloadFailure) {
     if let flaw = item.flaw { throw flaw }
-    self.item = item
+    source = item
     address = try WebAddress(item.address)
     if let name = item.name {
       path = try OutputPath(listed: name)
     } else {
       path = OutputPath(FileName(for: address, naming, number: number))
     }
+    key = ItemKey(of: item, address, salt: salt)
   }
-
-  /// The number of the item's physical line, from 1; 0 when it comes from no list.
-  var line: Int { item.line }
 
   /// The path to use when the plain one is taken.
   var alternative: OutputPath { path.alternative(for: address) }
+
+  /// A record of what has become of it.
+  func record(_ state: ItemRecord.State) -> ItemRecord {
+    ItemRecord(key: key, url: address.redacted, state: state)
+  }
 }

@@ -26,15 +26,3 @@ struct RecentValues<Value: Hashable> {
   /// Whether the value is remembered.
   func contains(_ value: Value) -> Bool { values.contains(value) }
 }
-
-/// Remembers the addresses of the last 65,536 items, to tell when one comes again.
-///
-/// Bounded because lists are not. It keeps hashes of 64 bits, seeded anew in each run: among a
-/// million addresses, two differing ones are taken for the same once in some 300 million runs.
-struct RecentAddresses {
-  static let capacity = RecentValues<Int>.capacity
-  private var hashes = RecentValues<Int>()
-
-  /// Remembers the address, and returns whether it was not remembered yet.
-  mutating func insert(_ address: WebAddress) -> Bool { hashes.insert(address.hashValue) }
-}

@@ -54,15 +54,24 @@
     }
 
     func wait(atMost limit: Duration?) {
-      var timeout = limit?.millisecondsRoundedUp ?? -1
+      collectReady(timeout(limit))
+    }
+
+    func rest(atMost limit: Duration) {
+      readyCount = 0
+      var descriptor = pollfd(fd: bell.number, events: Int16(POLLIN), revents: 0)
+      if poll(&descriptor, 1, timeout(limit)) > 0 { silence() }
+    }
+
+    private func timeout(_ limit: Duration?) -> CInt {
+      let limit = limit?.millisecondsRoundedUp ?? -1
       switch timer {
-      case .off: break
-      case .due: timeout = 0
+      case .off: return limit
+      case .due: return 0
       case .at(let instant):
         let rest = (instant - .now).millisecondsRoundedUp
-        timeout = timeout < 0 ? rest : min(timeout, rest)
+        return limit < 0 ? rest : min(limit, rest)
       }
-      collectReady(timeout)
     }
 
     func dropUnfitConnections() {
@@ -80,8 +89,12 @@
       }
     }
 
-    func perform() {
-      for index in 0..<readyCount { handle(events[index]) }
+    func perform(while mayRead: () -> Bool) {
+      for index in 0..<readyCount {
+        // What is left is found ready again, behind what was not looked at before.
+        if !mayRead() { break }
+        handle(events[index])
+      }
       readyCount = 0
       if isTimerDue {
         timer = .off
@@ -100,11 +113,7 @@
   extension EpollDriver {
     private func handle(_ event: epoll_event) {
       let descriptor = event.data.fd
-      if descriptor == bell.number {
-        var rings: UInt64 = 0
-        _ = read(descriptor, &rings, MemoryLayout.size(ofValue: rings))
-        return
-      }
+      if descriptor == bell.number { return silence() }
       let wanted = interest.wanted(of: descriptor)
       if wanted == 0 { return handleIdle(descriptor) }
       // After an error or a hang-up libcurl shall do what it wanted to do, and see for itself.
@@ -114,6 +123,11 @@
         on: descriptor,
         (mask & ccurl_epoll_in != 0 ? CURL_CSELECT_IN : 0)
           | (mask & ccurl_epoll_out != 0 ? CURL_CSELECT_OUT : 0))
+    }
+
+    private func silence() {
+      var rings: UInt64 = 0
+      _ = read(bell.number, &rings, MemoryLayout.size(ofValue: rings))
     }
 
     /// Sees to a pooled connection that is not silent.

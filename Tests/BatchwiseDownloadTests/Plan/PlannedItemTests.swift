@@ -14,25 +14,20 @@ struct PlannedItemTests {
     #expect(throws: DownloadFailure.self) { try PlannedItem(WorkItem(address: "no address")) }
   }
 
-  // MARK: - RecentAddresses
+  // MARK: - RecentValues
 
-  @Test("An address is told to be known until as many others as are remembered have come")
-  func recentAddresses() throws {
-    var recent = RecentAddresses()
-    func isNew(_ name: some CustomStringConvertible) throws -> Bool {
-      recent.insert(try WebAddress("http://h/\(name)"))
-    }
-    for number in 1...RecentAddresses.capacity where try !isNew(number) {
+  @Test("An item is told to be known until as many others as are remembered have come")
+  func recentItems() {
+    var recent = RecentValues<ItemKey>()
+    func isNew(_ number: Int) -> Bool { recent.insert(ItemKey(rawValue: Int64(number))) }
+    for number in 1...RecentValues<ItemKey>.capacity where !isNew(number) {
       Issue.record("\(number) is new")
     }
-    var isOldestNew = try isNew(1)
-    #expect(!isOldestNew)
+    #expect(!isNew(1))
     // One more makes the oldest be forgotten, and then the next oldest makes room for that.
-    let isFurtherNew = try isNew("further")
-    isOldestNew = try isNew(1)
-    let isNextOldestNew = try isNew(2)
-    #expect(isFurtherNew && isOldestNew && isNextOldestNew)
-    let isFurtherStillNew = try isNew("further")
-    #expect(!isFurtherStillNew)
+    #expect(isNew(0))
+    #expect(isNew(1))
+    #expect(isNew(2))
+    #expect(!isNew(0))
   }
 }
