@@ -15,9 +15,9 @@ struct NameClaims {
 
   /// Claims a path for the item, or returns nil if there is none for it.
   ///
-  /// That is the one that it had in an earlier run, or the plain one, if no other item has it; or, with the policy `suffix`, its alternative.
-  /// With the policy `overwrite` only items in flight are in each other's way, for two of them could
-  /// end in any order.
+  /// That is the one that it had in an earlier run, or the plain one, if no other item has it; or, with
+  /// the policy `suffix`, its alternative. With the policy `overwrite` only items in flight are in each
+  /// other's way, for two of them could end in any order.
   mutating func claim(
     for item: PlannedItem, _ policy: CollisionPolicy = .suffix, previous: OutputPath? = nil
   ) -> OutputPath? {

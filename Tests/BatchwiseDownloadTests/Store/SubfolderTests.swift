@@ -20,8 +20,7 @@ struct SubfolderTests {
     var file = try PartialFile(in: folder)
     try [1].withUnsafeBytes { try file.write($0) }
     #expect(visible(in: parent) == [])
-    let wish = try path("x/y/z/a")
-    #expect(try file.commit(as: wish, or: wish) == CommittedFile(path: wish, isUnchanged: false))
+    #expect(try file.commit(as: path("x/y/z/a"), replacing: false) == .committed)
     #expect(parent["x/y/z/a"]?.count == 8)
     try commit("b", as: "x/y/b", in: folder)
     try commit("c", as: "x/y/z/c", in: folder)
@@ -55,7 +54,8 @@ struct SubfolderTests {
       for task in 0..<8 {
         group.addTask {
           for number in 0..<50 {
-            try commit("\(task)", as: "\(number)/x/\(number % 7)/\(task)", in: folders[task % 2])
+            try self.commit(
+              "\(task)", as: "\(number)/x/\(number % 7)/\(task)", in: folders[task % 2])
           }
         }
       }
@@ -155,7 +155,7 @@ struct SubfolderTests {
     let failure = #expect(throws: DownloadFailure.self) { try commit("x", as: "a/b", in: folder) }
     #expect(failure?.reason == .name)
     try commit("x", as: "c/d", in: folder)
-    #expect(try commit("file", as: "c", or: "c-1", in: folder).path == path("c-1"))
+    #expect(try commit("file", as: "c", in: folder) == .taken)
     #expect(parent["a"] == Array("file".utf8) && parent["c/d"] == Array("x".utf8))
   }
 
@@ -226,8 +226,7 @@ struct SubfolderTests {
     let parent = try TemporaryFolder()
     let folder = try OutputFolder(path: parent.path, namelessFiles: namelessFiles)
     for text in ["none before", "new", "newest", "newest"] {
-      let committed = try replace(text, as: name, in: folder)
-      #expect(committed == CommittedFile(path: try path(name), isUnchanged: false))
+      #expect(try replace(text, as: name, in: folder) == .committed)
       #expect(parent[name] == Array(text.utf8))
     }
     #expect(TemporaryFolder.names(in: parent.path + "/.batchwise") == [])
@@ -279,36 +278,36 @@ struct SubfolderTests {
     }
   }
 
-  @Test("What a run left that was killed while it replaced a file is removed by the next")
-  func killedWhileReplacing() throws {
-    let parent = try TemporaryFolder()
-    _ = try OutputFolder(path: parent.path, namelessFiles: false)
-    try parent.write([1], to: ".batchwise/partial-1-1")
-    try parent.write([1], to: ".batchwise/journal.sqlite")
-    _ = try OutputFolder(path: parent.path, namelessFiles: true)
-    #expect(TemporaryFolder.names(in: parent.path + "/.batchwise") == ["journal.sqlite"])
-  }
-
   @Test("A path that is taken can be asked for first, and another one given then")
   func takenFirst() throws {
     let parent = try TemporaryFolder()
     try parent.write([1], to: "a")
     let folder = try OutputFolder(path: parent.path)
     var file = try PartialFile(in: folder)
-    #expect(try file.commit(as: path("a")) == nil)
-    #expect(try file.commit(as: path("x/b"))?.path == path("x/b"))
+    #expect(try file.commit(as: path("a"), replacing: false) == .taken)
+    #expect(try file.commit(as: path("x/b"), replacing: false) == .committed)
     #expect(parent["a"] == [1] && parent["x/b"] == [])
   }
 
   // MARK: -
 
+  /// A path as a list would give it.
+  private func path(_ text: String) throws -> OutputPath { try OutputPath(listed: text) }
+
+  @discardableResult
+  private func commit(
+    _ text: String, as name: String, in folder: OutputFolder, replacing: Bool = false
+  ) throws -> CommitResult {
+    var file = try PartialFile(in: folder)
+    try Array(text.utf8).withUnsafeBytes { try file.write($0) }
+    return try file.commit(as: path(name), replacing: replacing)
+  }
+
   @discardableResult
   private func replace(
     _ text: String, as name: String, in folder: OutputFolder
-  ) throws -> CommittedFile? {
-    var file = try PartialFile(in: folder)
-    try Array(text.utf8).withUnsafeBytes { try file.write($0) }
-    return try file.commit(as: path(name), replacing: true)
+  ) throws -> CommitResult {
+    try commit(text, as: name, in: folder, replacing: true)
   }
 
   private func visible(in folder: TemporaryFolder) -> [String] {
