@@ -23,7 +23,8 @@ struct KeyFilter {
   private static func place(of key: Int64) -> (word: Int, bits: UInt64) {
     let mixed = UInt64(bitPattern: key) &* 0x9E37_79B9_7F4A_7C15
     let hash = mixed ^ mixed >> 29
-    let bits: UInt64 = 1 << (hash & 63) | 1 << (hash >> 6 & 63) | 1 << (hash >> 12 & 63)
+    let bits: UInt64 =
+      1 << (hash & 63) | 1 << (hash >> 6 & 63) | 1 << (hash >> 12 & 63)
       | 1 << (hash >> 18 & 63)
     return (Int(truncatingIfNeeded: hash >> (64 - wordBits)), bits)
   }

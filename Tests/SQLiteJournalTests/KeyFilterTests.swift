@@ -13,7 +13,9 @@ struct KeyFilterTests {
     var filter = KeyFilter()
     #expect(!filter.mayContain(0))
     // Digests, and numbers as they come in tests.
-    let keys = (0..<200_000).map { stride == 1 ? Int64.random(in: 0 ... .max, using: &generator) : $0 }
+    let keys = (0..<200_000).map {
+      stride == 1 ? Int64.random(in: 0 ... .max, using: &generator) : $0
+    }
     for key in keys[..<100_000] { filter.add(key) }
     let denied = keys[..<100_000].count { !filter.mayContain($0) }
     let mistaken = keys[100_000...].count { filter.mayContain($0) }
