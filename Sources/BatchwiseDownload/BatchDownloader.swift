@@ -1,25 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Batchwise
+internal import FoundationEssentials
 internal import Synchronization
 
 /// Downloads the items of a list into a folder, at most `limit` of them at once.
 ///
 /// The corridor from the source to the sink: items are read a window ahead, started in the order of
-/// the list, received by a transport, and given their final names when they are whole. Memory does
-/// not grow with the list. What is decided is decided in ``DownloadState``; this class holds the
-/// lock and acts.
+/// the list as far as their hosts allow, received by a transport, recorded in the journal, and given
+/// their final names when they are whole. Memory does not grow with the list. What is decided is
+/// decided in ``DownloadState``; this class holds the lock and acts.
 public final class BatchDownloader: Sendable {
-  let folder: OutputFolder
-  let timeouts: TransferTimeouts
+  let context: DownloadContext
   private let transport: any Transport
+  private let recovery: Recovery
+  private let settler: Settler
   private let guarded: Mutex<Guarded>
   private let received = Atomic<Int>(0)
   private let isCancelled = Atomic<Bool>(false)
+  /// The run's clock, and what wakes it when time alone changes something.
+  private let alarm = Alarm.shared(for: ContinuousClock())
 
   /// Raised when there is room for more items, or when the run shall end.
   private let listSignal = Signal()
-  /// Raised when there are events to report, or when the run is over.
-  private let reportSignal = Signal()
+  /// Raised when there is news to settle, or when the run is over.
+  private let newsSignal = Signal()
   /// Raised when nothing more shall be read.
   private let stopSignal = Signal()
 
@@ -27,6 +32,8 @@ public final class BatchDownloader: Sendable {
     var state: DownloadState
     /// Those in flight, by the numbers of their items.
     var downloads: [Int: Download] = [:]
+    /// When the alarm rings next.
+    var wake: (time: Duration, id: Alarm.ID)?
     var hasRun = false
   }
 
@@ -35,18 +42,24 @@ public final class BatchDownloader: Sendable {
   /// - Parameters:
   ///   - transport: What carries the bytes. It may serve several downloaders at once.
   ///   - folder: Where the files go.
-  ///   - limit: The most items in flight at once, at least 1.
-  ///   - timeouts: How long a transfer waits before it gives up.
-  /// - Precondition: `limit` is at least 1.
+  ///   - options: How to go about it.
+  ///   - digests: What computes checksums; without it a list's checksum fails its item.
+  ///   - journal: What remembers the run for the next one, if there is to be a next one.
+  /// - Precondition: The limits are at least 1, and no number of retries is negative.
   public init(
-    transport: any Transport, folder: OutputFolder, limit: Int,
-    timeouts: TransferTimeouts = TransferTimeouts()
+    transport: any Transport, folder: OutputFolder, options: DownloadOptions = DownloadOptions(),
+    digests: (any DigestMaker)? = nil, journal: (any DownloadJournal)? = nil
   ) {
-    precondition(limit >= 1, "The limit must be at least 1, not \(limit)")
+    precondition(options.limit >= 1, "The limit must be at least 1, not \(options.limit)")
+    precondition(
+      options.limitPerHost >= 1,
+      "The limit per host must be at least 1, not \(options.limitPerHost)")
+    precondition(options.retries >= 0, "\(options.retries) retries: there cannot be fewer than 0")
     self.transport = transport
-    self.folder = folder
-    self.timeouts = timeouts
-    guarded = Mutex(Guarded(state: DownloadState(limit: limit)))
+    context = DownloadContext(folder: folder, options: options, digests: digests)
+    recovery = Recovery(journal: journal, folder: folder, digests: digests, options: options)
+    settler = Settler(journal: journal, folder: folder, collisions: options.collisions)
+    guarded = Mutex(Guarded(state: DownloadState(options: options)))
   }
 
   /// One consistent view of the run, cheap enough to ask for many times a second.
@@ -56,14 +69,24 @@ public final class BatchDownloader: Sendable {
     return status
   }
 
+  /// How far the transfers in flight have come, those first that have taken longest.
+  ///
+  /// - Complexity: O(*n* log *n*) for *n* in flight.
+  public func slowestTransfers(atMost count: Int) -> [TransferProgress] {
+    let downloads = guarded.withLock { Array($0.downloads.values) }
+    return Array(downloads.map(\.progress).sorted { $0.duration > $1.duration }.prefix(count))
+  }
+
   /// Downloads the items of the source, and reports what happens to the sink.
   ///
-  /// Items start in the order of the source, and end in whichever order they do. One item's failure
-  /// does not touch the others. When the calling task is cancelled nothing more starts, and the
-  /// items in flight are cancelled, awaited, and left to the next run. To let them finish, call
-  /// ``stop()`` instead.
+  /// Items start in the order of the source, but those of a host that has enough in flight or asks
+  /// to be left alone are passed by; they end in whichever order they do. One item's failure does not
+  /// touch the others. When the calling task is cancelled nothing more starts, and the items in
+  /// flight are cancelled, awaited, and left to the next run. To let them finish, call ``stop()``
+  /// instead.
   ///
-  /// - Complexity: O(1) an item; memory for `limit` transfers and a fixed window.
+  /// - Complexity: O(log *w*) an item for a fixed window of *w*; memory for `limit` transfers and
+  ///   that window.
   /// - Returns: What the run came to, after the sink has received the last event.
   /// - Precondition: It is called once.
   public func run(
@@ -72,9 +95,10 @@ public final class BatchDownloader: Sendable {
     let isFirst = guarded.withLock { !exchange(&$0.hasRun, with: true) }
     precondition(isFirst, "A downloader runs once; make another one for another list")
     let start = ContinuousClock.now
+    await recovery.removeAbandonedPartials()
     await withTaskCancellationHandler {
       async let reading: Void = read(source)
-      await report(to: sink)
+      await settle(reportingTo: sink)
       await reading
     } onCancel: {
       cancel()
@@ -86,7 +110,23 @@ public final class BatchDownloader: Sendable {
   /// Begins an orderly stop: nothing more is read or started, and what is in flight goes on.
   ///
   /// The run then ends as soon as nothing is in flight. Calling it again changes nothing.
-  public func stop() { update { $0.stop(.stopped) } }
+  public func stop() { stop(.stopped) }
+
+  private func stop(_ reason: DownloadReport.Ending) { update { $0.stop(reason, at: $1) } }
+
+  /// Lets nothing more start until ``resume()``; what is in flight goes on.
+  public func pause() { update { state, _ in state.setPaused(true) } }
+
+  /// Lets items start again.
+  public func resume() { update { state, _ in state.setPaused(false) } }
+
+  /// Sets the most items in flight at once; 0 lets none start, and what is in flight goes on.
+  ///
+  /// - Precondition: It is not negative.
+  public func setLimit(_ limit: Int) {
+    precondition(limit >= 0, "The limit must not be negative, and is \(limit)")
+    update { state, _ in state.setLimit(limit) }
+  }
 
   /// Stops, and cancels what is in flight.
   private func cancel() {
@@ -110,6 +150,7 @@ public final class BatchDownloader: Sendable {
 
   private func readItems(of source: some WorkSource) async {
     var source = source
+    var read = 0
     while !Task.isCancelled {
       let room = guarded.withLock { $0.state.room }
       guard room > 0 else {
@@ -120,20 +161,24 @@ public final class BatchDownloader: Sendable {
       do {
         items = try await source.next(upTo: room)
       } catch {
-        if !Task.isCancelled { update { $0.stop(.listUnreadable(String(describing: error))) } }
-        return
+        if Task.isCancelled { return }
+        let ending = (error as? ListFormatError).map(DownloadReport.Ending.listNotUnderstood)
+        return stop(ending ?? .listUnreadable(String(describing: error)))
       }
       // A cancelled source may say anything, even that the list has ended in the midst of a line.
       if Task.isCancelled { return }
-      guard let items else { return update { $0.listEnded() } }
-      let plans = items.map { item in
-        Result { () throws(DownloadFailure) in try PlannedItem(item) }
+      guard let items else { return update { state, _ in state.listEnded() } }
+      do throws(JournalError) {
+        let entries = try await recovery.entries(for: items, from: read + 1)
+        read += items.count
+        update { $0.add(entries, at: $1) }
+      } catch {
+        return stop(.journalFailed(error))
       }
-      update { $0.add(items, plans: plans) }
     }
   }
 
-  // MARK: - What downloads call, on the transport's thread
+  // MARK: - What downloads call, on the transport's thread or where digests are made
 
   /// Begins transfers for downloads in flight, and ends them again if the run has been cancelled.
   func request(_ transfers: [Transfer], for downloads: [Download]) {
@@ -142,8 +187,19 @@ public final class BatchDownloader: Sendable {
     if isCancelled.load(ordering: .sequentiallyConsistent) { downloads.forEach(transport.cancel) }
   }
 
-  func finished(_ download: Download, _ outcome: DownloadState.Outcome) {
-    update(finished: download) { $0.finished(download.admitted, outcome) }
+  /// A transfer has ended.
+  func ended(_ download: Download, _ outcome: DownloadState.Outcome) {
+    update(ended: download) { $0.ended(download.job.id, outcome, at: $1) }
+  }
+
+  /// The digests of a whole file are known.
+  func judged(_ download: Download, _ file: Result<WholeFile, DownloadFailure>) {
+    update { $0.judged(download.job.id, file, at: $1) }
+  }
+
+  /// What has come of a file is kept from now on.
+  func kept(_ download: Download, _ resume: ResumePoint) {
+    update { state, _ in state.kept(download.job.id, resume) }
   }
 
   func countReceived(_ bytes: Int) { received.add(bytes, ordering: .relaxed) }
@@ -151,38 +207,95 @@ public final class BatchDownloader: Sendable {
   // MARK: - The one way to change the state
 
   /// Changes the state, and then does what follows from it once the lock is gone.
-  private func update(finished: Download? = nil, _ change: (inout DownloadState) -> Void) {
-    let (downloads, hasRoom, hasNews, isStopped) = guarded.withLock { guarded in
-      if let finished { guarded.downloads[finished.admitted.item.id] = nil }
-      change(&guarded.state)
-      let downloads = guarded.state.admit().map { Download($0, of: self) }
-      for download in downloads { guarded.downloads[download.admitted.item.id] = download }
+  private func update(
+    ended: Download? = nil, _ change: (inout DownloadState, DownloadState.Moment) -> Void
+  ) {
+    let moment = DownloadState.Moment(time: alarm.now, date: Date())
+    let (downloads, hasRoom, hasNews, isStopped, wake) = guarded.withLock { guarded in
+      if let ended { guarded.downloads[ended.job.id] = nil }
+      change(&guarded.state, moment)
+      let downloads = guarded.state.admit(at: moment).map { Download($0, of: self) }
+      for download in downloads { guarded.downloads[download.job.id] = download }
       return (
-        downloads, guarded.state.room > 0, guarded.state.hasNews, guarded.state.ending != nil
+        downloads, guarded.state.room > 0, guarded.state.hasNews, guarded.state.ending != nil,
+        guarded.state.nextWake(at: moment.time)
       )
     }
-    if !downloads.isEmpty { request(downloads.map(\.firstTransfer), for: downloads) }
+    if !downloads.isEmpty { request(downloads.map { $0.firstTransfer() }, for: downloads) }
     if hasRoom { listSignal.raise() }
-    if hasNews { reportSignal.raise() }
+    if hasNews { newsSignal.raise() }
     if isStopped { stopSignal.raise() }
+    if let wake { ring(at: wake) }
   }
 
-  // MARK: - The sink
+  /// Sees to it that the state is asked again at that time.
+  private func ring(at time: Duration) {
+    let isSooner = guarded.withLock { $0.wake.map { time < $0.time } ?? true }
+    guard isSooner else { return }
+    let id = alarm.set(at: time) { [weak self] in
+      guard let self else { return }
+      guarded.withLock { if $0.wake?.time == time { $0.wake = nil } }
+      update { _, _ in }
+    }
+    let older = guarded.withLock { guarded in
+      let older = guarded.wake
+      guarded.wake = (time, id)
+      return older
+    }
+    if let older { alarm.cancel(older.id) }
+  }
 
-  /// How long events may gather before the sink gets them, so that a fast run wakes it rarely.
+  // MARK: - The journal, the names and the sink
+
+  /// How long news may gather before it is settled, so that a fast run does so rarely.
   private static let gathering = Duration.milliseconds(10)
 
-  private func report(to sink: some EventSink) async {
+  private func settle(reportingTo sink: some EventSink) async {
     while true {
       // Not cut short by cancellation: what is in flight is awaited, and reported if it is done.
-      await reportSignal.wait()
+      await newsSignal.wait()
       if !guarded.withLock({ $0.state.isOver }) { try? await Task.sleep(for: Self.gathering) }
-      let (events, isOver) = guarded.withLock { ($0.state.takeEvents(), $0.state.isOver) }
-      if !events.isEmpty {
-        await sink.receive(events)
-        update { _ in }  // What was held back by waiting events may start now.
+      let (news, isOver) = guarded.withLock { ($0.state.takeNews(), $0.state.isOver) }
+      if !news.isEmpty { await settle(news, reportingTo: sink) }
+      if isOver, news.isEmpty { return }
+    }
+  }
+
+  private func settle(_ news: [DownloadNews], reportingTo sink: some EventSink) async {
+    let settled: [(WholeFile, Settlement)]
+    var failure: JournalError?
+    do throws(JournalError) {
+      settled = try await settler.settle(news)
+    } catch {
+      settled = news.compactMap(\.file).map { ($0, .left) }
+      failure = error
+    }
+    let events = events(of: news, settled)
+    let unfinished =
+      news.compactMap(\.unfinished)
+      + settled.compactMap { $1.isFinished ? nil : $0.job.item.source }
+    if !events.isEmpty { await sink.receive(events) }
+    if !unfinished.isEmpty { await sink.receive(unfinished: unfinished) }
+    update { state, moment in
+      for (file, settlement) in settled { state.settled(file.job.id, settlement, at: moment) }
+      if let failure { state.stop(.journalFailed(failure), at: moment) }
+    }
+  }
+
+  /// What the sink is told, in the order in which it happened.
+  private func events(
+    of news: [DownloadNews], _ settled: [(WholeFile, Settlement)]
+  ) -> [DownloadEvent] {
+    let (time, date) = (alarm.now, Date())
+    var rest = settled[...]
+    return news.compactMap { news in
+      guard news.file != nil, let (file, settlement) = rest.popFirst() else { return news.event }
+      let (item, job) = (file.job.item, file.job)
+      let duration = time - (job.began?.first ?? time)
+      return settlement.kind(attempts: job.attempts, duration: duration).map { kind in
+        DownloadEvent(
+          time: date, id: job.id, line: item.line, url: item.address.redacted, kind: kind)
       }
-      if isOver { return }
     }
   }
 }

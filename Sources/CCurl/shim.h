@@ -8,6 +8,7 @@
 
 #include <curl/curl.h>
 #include <sys/socket.h>
+#include <time.h>
 
 static const int ccurl_sock_stream = SOCK_STREAM;
 
@@ -35,6 +36,15 @@ static inline CURLcode ccurl_set_opensocket(CURL *easy, curl_opensocket_callback
 
 static inline CURLcode ccurl_set_closesocket(CURL *easy, curl_closesocket_callback value) {
   return (curl_easy_setopt)(easy, CURLOPT_CLOSESOCKETFUNCTION, value);
+}
+
+static inline CURLcode ccurl_set_prereq(CURL *easy, curl_prereq_callback value) {
+  return (curl_easy_setopt)(easy, CURLOPT_PREREQFUNCTION, value);
+}
+
+static inline CURLcode ccurl_set_resolver_start(
+    CURL *easy, curl_resolver_start_callback value) {
+  return (curl_easy_setopt)(easy, CURLOPT_RESOLVER_START_FUNCTION, value);
 }
 
 static inline CURLMcode ccurl_multi_set_long(CURLM *multi, CURLMoption option, long value) {
@@ -71,6 +81,9 @@ static inline void *ccurl_get_private(CURL *easy) {
 static inline CURLcode ccurl_message_result(const CURLMsg *message) {
   return message->data.result;
 }
+
+// Seconds since 1970, by the clock on the wall.
+static inline time_t ccurl_time(void) { return time(NULL); }
 
 static inline CURLcode ccurl_global_init(void) { return curl_global_init(CURL_GLOBAL_DEFAULT); }
 

@@ -6,8 +6,8 @@ internal import Synchronization
 /// Carries transfers with libcurl, all of them on one thread.
 ///
 /// The thread begins with the transport and ends with it. It keeps connections open and uses them
-/// again, speaks HTTP/1.1, sends no request but GET and follows no redirect; it finds proxies
-/// in the environment (`http_proxy`, `https_proxy`, `all_proxy`, `no_proxy`) when it is made.
+/// again, sends no request but GET, follows no redirect, and looks each host's name up once however
+/// many transfers want it.
 ///
 /// Handlers are called on the thread that carries everything, so they must not wait in it.
 ///
@@ -20,16 +20,26 @@ public final class CurlTransport: Transport {
 
   /// Starts a transport.
   ///
+  /// - Parameter options: How requests are sent.
+  /// - Throws: `CurlTransportError` for an option whose value cannot work, which it names, or if the
+  ///   process has run out of descriptors, memory or threads.
+  public convenience init(options: Options) throws(CurlTransportError) {
+    try self.init(options, driver: .preferred, proxies: .ofEnvironment())
+  }
+
+  /// Starts a transport that does what is usual.
+  ///
   /// - Parameter userAgent: What requests say they come from; without it they say nothing.
   /// - Throws: `CurlTransportError` if the process has run out of descriptors, memory or threads.
   public convenience init(userAgent: String? = nil) throws(CurlTransportError) {
-    try self.init(userAgent: userAgent, driver: .preferred, proxies: .ofEnvironment())
+    try self.init(options: Options(userAgent: userAgent))
   }
 
   package init(
-    userAgent: String? = nil, driver: Driver, proxies: ProxySettings = ProxySettings()
+    _ options: Options = Options(), driver: Driver, proxies: ProxySettings = ProxySettings()
   ) throws(CurlTransportError) {
-    loop = try CurlLoop(driver: driver, userAgent: userAgent, proxies: proxies)
+    let settings = try TransportSettings(options, environment: proxies)
+    loop = try CurlLoop(driver: driver, settings: settings)
     thread = try LoopThread(running: loop)
   }
 
@@ -58,6 +68,9 @@ public final class CurlTransport: Transport {
 
   /// How often the loop has waited so far: next to never while nothing happens.
   package var rounds: Int { loop.rounds.load(ordering: .relaxed) }
+
+  /// How many names have been looked up so far, or begun to be.
+  package var lookupCount: Int { loop.lookupCount.load(ordering: .relaxed) }
 }
 
 extension CurlTransport {
@@ -76,12 +89,14 @@ extension CurlTransport {
       #endif
     }
 
-    func make(for multi: UnsafeMutableRawPointer) throws(CurlTransportError) -> any LoopDriver {
+    func make(
+      for multi: UnsafeMutableRawPointer, mayPause: Bool
+    ) throws(CurlTransportError) -> any LoopDriver {
       switch self {
       #if os(Linux)
-        case .epoll: try EpollDriver(multi: multi)
+        case .epoll: try EpollDriver(multi: multi, mayPause: mayPause)
       #endif
-      case .poll: PollDriver(multi: multi)
+      case .poll: try PollDriver(multi: multi)
       }
     }
   }

@@ -154,23 +154,6 @@ final class JournalFile {
 
   // MARK: - What is not done
 
-  /// The names of partial files whose records are the latest of their items.
-  func partials(
-    after forgotten: Int64, isLatest: (_ key: Int64, _ id: Int64) -> Bool
-  ) throws(JournalError) -> [String] {
-    let rows = try database.prepare(
-      """
-      SELECT id, key, name FROM record INDEXED BY unfinished
-      WHERE state > 0 AND state = \(RecordColumns.State.partial) AND id > ?1
-      """)
-    rows.bind(forgotten, 1)
-    var names: [String] = []
-    while try rows.step() {
-      if isLatest(try rows.number(1), try rows.number(0)) { names.append(try rows.text(2)) }
-    }
-    return names
-  }
-
   /// How many records are not done, void ones included.
   func unfinishedCount(after forgotten: Int64) throws(JournalError) -> Int64 {
     try database.number(

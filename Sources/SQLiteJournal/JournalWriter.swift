@@ -101,13 +101,6 @@ actor JournalWriter {
     filter.map { $0.mayContain(key) } ?? (!isPlaceEmpty || tail.id(of: key) != nil)
   }
 
-  func partials() throws(JournalError) -> [String] {
-    try openFile().partials(after: forgotten) { key, id in
-      let latest = self.tail.id(of: key)
-      return latest == nil || latest == id
-    }
-  }
-
   func forget() throws(JournalError) {
     let file = try openFile()
     // Counts are kept of what is folded, and each of them changes its meaning here.

@@ -154,11 +154,6 @@ public final class SQLiteJournal: DownloadJournal {
   ///   in yet; no record is changed.
   public func forget() async throws(JournalError) { try await writer.forget() }
 
-  /// The names of all partial files from which an item can go on.
-  ///
-  /// - Complexity: O(*p*) for the *p* such records.
-  public func partials() async throws(JournalError) -> [String] { try await writer.partials() }
-
   /// Notes that a run begins, and returns the number by which its end is noted.
   public func begin(_ run: JournalRun) async throws(JournalError) -> Int64 {
     try await writer.begin(run)

@@ -160,17 +160,17 @@ struct BatchDownloaderTests {
     async let report = fetch.run(
       FakeSource { _, count in
         let first = read.value
-        if first == 2000 { return nil }
-        let items = (first..<min(first + count, 2000)).map { WorkItem(address: "http://h/\($0)") }
+        if first == 4000 { return nil }
+        let items = (first..<min(first + count, 4000)).map { WorkItem(address: "http://h/\($0)") }
         read.update { $0 += items.count }
         return items
       })
     // Nothing is left to happen: one is in flight, and no more room is in the window.
     await read.wait { $0 >= DownloadState.window }
     while fetch.downloader.status.waiting <= DownloadState.window / 2 { await Task.yield() }
-    #expect(read.value <= DownloadState.window + 1)
+    #expect(read.value <= DownloadState.window + HostTable.mostHeld)
     gate.open()
-    #expect(await report.status.done == 2000)
+    #expect(await report.status.done == 4000)
   }
 
   @Test("A limit below 1, and a second run, are programming errors that say so")

@@ -73,7 +73,7 @@ struct DownloadAnswersTests {
     let folder = try TemporaryFolder()
     let downloader = BatchDownloader(
       transport: transport, folder: try OutputFolder(path: folder.path, namelessFiles: false),
-      limit: 1)
+      options: .limited(to: 1))
     _ = await downloader.run(
       WorkList(addresses: ["http://h/a", "http://h/b"]), reportingTo: EventLog())
     defer { transport.handlers.update { $0 = [] } }

@@ -102,7 +102,8 @@ struct DownloadStoppingTests {
       return .file("never")
     }
     let downloader = BatchDownloader(
-      transport: transport, folder: try OutputFolder(path: folder.path), limit: 1)
+      transport: transport, folder: try OutputFolder(path: folder.path),
+      options: .limited(to: 1))
     let run = Task {
       await transport.canBegin.pass()
       return await downloader.run(WorkList(addresses: ["http://h/a"]), reportingTo: EventLog())

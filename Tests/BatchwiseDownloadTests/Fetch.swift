@@ -13,6 +13,8 @@ struct Fetch {
 
   init(
     into folder: TemporaryFolder? = nil, limit: Int = 3, namelessFiles: Bool = true,
+    options: DownloadOptions? = nil, digests: (any DigestMaker)? = nil,
+    journal: (any DownloadJournal)? = nil,
     _ answer: @escaping @Sendable (_ url: String) async -> FakeTransport.Answer
   ) throws {
     let folder = try folder ?? TemporaryFolder()
@@ -20,7 +22,8 @@ struct Fetch {
     transport = FakeTransport(answer)
     downloader = BatchDownloader(
       transport: transport,
-      folder: try OutputFolder(path: folder.path, namelessFiles: namelessFiles), limit: limit)
+      folder: try OutputFolder(path: folder.path, namelessFiles: namelessFiles),
+      options: options ?? .limited(to: limit), digests: digests, journal: journal)
   }
 
   /// Runs a list of addresses.
@@ -35,11 +38,23 @@ struct Fetch {
   }
 }
 
+extension DownloadOptions {
+  /// So many at once, to one host too, and without a second attempt.
+  static func limited(to limit: Int) -> DownloadOptions {
+    var options = DownloadOptions()
+    options.limit = limit
+    options.limitPerHost = limit
+    options.retries = 0
+    return options
+  }
+}
+
 extension DownloadEvent.Kind {
   /// The word for what happened.
   var word: String {
     switch self {
     case .started: "started"
+    case .retry: "retry"
     case .done: "done"
     case .failed: "failed"
     case .skipped: "skipped"

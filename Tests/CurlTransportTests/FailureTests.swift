@@ -23,9 +23,12 @@ struct FailureTests {
 
   @Test("for want of an address of its host says so", arguments: CurlTransport.Driver.allCases)
   func dns(_ driver: CurlTransport.Driver) async throws {
-    let answer = try await CurlTransport(driver: driver).fetch("http://user:secret@no.invalid/x")
+    let answer = try await CurlTransport(driver: driver).fetch("http://user:secret@\(nowhere())/x")
     #expect(
-      answer.end == .failed(DownloadFailure(.dns, "No address is known for no.invalid.")))
+      answer.end
+        == .failed(
+          DownloadFailure(
+            .dns, "No address is known for \(nowhere())", remedy: .anotherAttempt)))
   }
 
   @Test("for want of a server says so", arguments: CurlTransport.Driver.allCases)
@@ -36,7 +39,8 @@ struct FailureTests {
       "http://user:secret@127.0.0.1:\(port)/x?token=secret")
     #expect(answer.end?.reason == .connect)
     guard case .failed(let failure) = answer.end else { return }
-    #expect(failure.message == "No connection to 127.0.0.1:\(port): Connection refused.")
+    #expect(failure.message == "No connection to 127.0.0.1:\(port): Connection refused")
+    #expect(failure.remedy == .anotherAttempt)
   }
 
   @Test("for want of encryption says so", arguments: CurlTransport.Driver.allCases)
@@ -58,7 +62,9 @@ struct FailureTests {
     #expect(
       answer.end
         == .failed(
-          DownloadFailure(.timeout, "Nothing came from 127.0.0.1:\(origin.port) for too long.")))
+          DownloadFailure(
+            .timeout, "Nothing came from 127.0.0.1:\(origin.port) for too long",
+            remedy: .anotherAttempt)))
     #expect(answer.bytes.count == (place == .inBody ? 5 : 0))
   }
 

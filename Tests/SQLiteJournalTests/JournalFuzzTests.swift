@@ -49,7 +49,6 @@ struct JournalFuzzTests {
         let journal = try SQLiteJournal.open(
           path: folder.journal, folding: FoldPace(records: 50, step: 8))
         _ = try await journal.records(of: keys(0..<600))
-        _ = try await journal.partials()
         for start in stride(from: Int64(0), to: 300, by: 50) {
           try await journal.append((start..<start + 50).map { left($0) })
         }

@@ -273,7 +273,6 @@ struct JournalOpeningTests {
       "state = 1, reason = 'dns', attempts = -1, message = '', remedy = 0",
       "state = 1, reason = 'dns', attempts = 1, message = '', remedy = 77",
       "state = 1, reason = 'dns', attempts = 1, message = '', remedy = 3, pause = x'01'",
-      "state = 2", "state = 2, name = NULL, validator = 'x'",
     ])
   func wrongValues(change: String) async throws {
     do {

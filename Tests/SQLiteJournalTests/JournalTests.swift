@@ -91,7 +91,7 @@ struct JournalTests {
   @Test("forgets without losing what it knows, and what is recorded later is not forgotten")
   func forget() async throws {
     var journal = try SQLiteJournal.open(path: folder.journal)
-    try await journal.append([done(1), failed(2), partial(3, name: "p3"), done(4)])
+    try await journal.append([done(1), failed(2), partial(3), done(4)])
     try await journal.forget()
     try await journal.append([done(4, bytes: 5)])
     for _ in 0..<2 {
@@ -99,23 +99,10 @@ struct JournalTests {
       #expect(found.map { $0?.isForgotten } == [true, true, true, false])
       #expect(
         found.map { $0?.state }
-          == [done(1), failed(2), partial(3, name: "p3"), done(4, bytes: 5)].map(\.state))
-      #expect(try await journal.partials() == [])
+          == [done(1), failed(2), partial(3), done(4, bytes: 5)].map(\.state))
       await journal.close()
       journal = try SQLiteJournal.open(path: folder.journal)
     }
-  }
-
-  @Test("names the partial files that an item can go on from, and no others")
-  func partials() async throws {
-    let journal = try SQLiteJournal.open(path: folder.journal)
-    #expect(try await journal.partials() == [])
-    try await journal.append([partial(1, name: "a"), partial(2, name: "b"), partial(3, name: "c")])
-    try await journal.append([partial(1, name: "a2"), done(2)])
-    #expect(try await journal.partials() == ["c", "a2"])
-    try await journal.append((100..<40_000).map { done($0) })
-    try await journal.append([failed(3)])
-    #expect(try await journal.partials() == ["a2"])
   }
 
   @Test("that has been grown by ten items has no record of just these", arguments: [100, 40_000])

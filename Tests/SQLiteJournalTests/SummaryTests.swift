@@ -27,7 +27,7 @@ struct SummaryTests {
   @Test("is told after the run without leaving a file behind")
   func afterwards() async throws {
     let journal = try SQLiteJournal.open(path: folder.journal)
-    try await journal.append([done(1, bytes: 3), done(2, bytes: 4), left(3), partial(4, name: "p")])
+    try await journal.append([done(1, bytes: 3), done(2, bytes: 4), left(3), partial(4)])
     await journal.close()
     var expected = JournalSummary()
     expected.done = 2

@@ -21,13 +21,13 @@ func done(_ key: Int64, bytes: Int64 = 10, path: String? = nil) -> ItemRecord {
 func failed(_ key: Int64, _ reason: DownloadFailure.Reason = .status) -> ItemRecord {
   ItemRecord(
     key: ItemKey(rawValue: key), url: "http://example.org/\(key)",
-    state: .failed(DownloadFailure(reason, status: 404, "It went wrong"), attempts: 2))
+    state: .failed(DownloadFailure(reason, status: 404, "It went wrong"), attempts: 2, nil))
 }
 
-func partial(_ key: Int64, name: String) -> ItemRecord {
+func partial(_ key: Int64) -> ItemRecord {
   ItemRecord(
     key: ItemKey(rawValue: key), url: "http://example.org/\(key)",
-    state: .partial(ResumePoint(partial: name, validator: .entityTag("\"1\""), total: nil)))
+    state: .partial(ResumePoint(validator: .entityTag("\"1\""), total: key)))
 }
 
 func left(_ key: Int64) -> ItemRecord {
@@ -60,11 +60,15 @@ extension SeededGenerator {
         DownloadFailure(
           DownloadFailure.Reason.allCases.randomElement(using: &self) ?? .dns,
           status: maybe { Int.random(in: 100...599, using: &$0) }, text(), remedy: remedy()),
-        attempts: Int.random(in: 0...9, using: &self))
+        attempts: Int.random(in: 0...9, using: &self), maybe { $0.resumePoint() })
     case 2:
-      .partial(ResumePoint(partial: text(), validator: validator(), total: maybe { $0.count() }))
+      .partial(resumePoint())
     default: .left
     }
+  }
+
+  private mutating func resumePoint() -> ResumePoint {
+    ResumePoint(validator: validator(), total: maybe { $0.count() })
   }
 
   private mutating func count() -> Int64 {

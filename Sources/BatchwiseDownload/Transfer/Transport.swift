@@ -33,7 +33,8 @@ public struct Transfer: Sendable {
 
   /// What to send besides what the transport sends by itself.
   ///
-  /// A field with the name of one that the transport sends takes its place.
+  /// A field with the name of one that the transport sends takes its place. Fields that describe a
+  /// body (`Content-Length`, `Transfer-Encoding`) are left out, since a GET has none.
   public var headers: [HeaderField]
 
   /// Whether the user's `.netrc` file may be asked for a name and password, if the address has none.
@@ -67,6 +68,8 @@ public struct TransferTimeouts: Sendable, Equatable {
   public var idle: Duration
 
   /// From the beginning of the request to the end of its answer; nil for as long as it takes.
+  ///
+  /// Waiting for another transfer's lookup of the same host counts in no timeout.
   public var total: Duration?
 
   /// Sets the timeouts.
@@ -164,7 +167,8 @@ public enum BodyFraming: Sendable, Equatable {
   case length(Int64)
   /// By a last chunk.
   case chunked
-  /// By closing the connection, so that a cut-off body looks like a whole one.
+  /// By closing the connection, so that a cut-off body looks like a whole one; or by the end of a
+  /// stream (HTTP/2) that may have been cut off as well.
   case untilClose
 }
 

@@ -36,6 +36,13 @@ package enum Address {
     return host.isEmpty ? "the host" : String(host)
   }
 
+  /// Whether the address has a user name, be it an empty one.
+  package static func hasUser(_ url: String) -> Bool {
+    guard let slashes = url.utf8.firstRange(of: "://".utf8) else { return false }
+    return url.utf8[slashes.upperBound...].prefix { !"/?#\\".utf8.contains($0) }
+      .contains(UInt8(ascii: "@"))
+  }
+
   /// The absolute address that a reference leads to from a base, or nothing if it leads nowhere.
   ///
   /// Done here and not left to `CURLINFO_REDIRECT_URL`, which stays empty when the transfer is

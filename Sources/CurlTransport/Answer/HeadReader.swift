@@ -4,10 +4,12 @@ package import BatchwiseDownload
 
 /// Reads the head of an answer line by line, as libcurl hands it over.
 ///
-/// libcurl has its own view of the head and acts on it, so this reads only what a handler is told:
-/// the status, how the body's end is known, and where a redirect leads. It is stricter in one
-/// place. Of two lengths that differ, libcurl believes the last, and a length with letters after
-/// it passes; here such an answer is broken, because a body of a doubtful length proves nothing.
+/// libcurl has its own view of the head and acts on it, so this reads only what a handler is told.
+/// It is stricter in one place. Of two lengths that differ, libcurl believes the last, and a length
+/// with letters after it passes; here such an answer is broken, because a body of a doubtful length
+/// proves nothing.
+///
+/// Of a field that comes twice the first counts. Two values of `Content-Range` are none.
 package struct HeadReader: Sendable {
   /// What a line has led to.
   package enum Step: Equatable, Sendable {
@@ -28,10 +30,17 @@ package struct HeadReader: Sendable {
   /// The address a redirect names, as it stands in the head.
   package private(set) var location: String?
 
+  /// Whether the answer came in frames (HTTP/2), which have an end of their own.
+  package private(set) var isFramed = false
+
   private var bytes = 0
-  private var status = 0
+  private var head = ResponseHead(status: 0, framing: .untilClose)
   private var length: Length = .none
   private var isChunked = false
+  private var date: Int64?
+  private var lastModified: Int64?
+  private var retryAfter: FieldValue.RetryAfter?
+  private var hasContentRange = false
 
   private enum Length {
     case none
@@ -39,7 +48,7 @@ package struct HeadReader: Sendable {
     case broken
 
     /// Takes one more field's value in: a number, or a list of equal numbers.
-    mutating func take(_ value: Slice<UnsafeRawBufferPointer>) {
+    mutating func take(_ value: Ascii.Bytes) {
       for member in value.split(separator: Ascii.comma, omittingEmptySubsequences: false) {
         switch (self, Ascii.number(Ascii.trimmed(member))) {
         case (.none, let number?): self = .of(number)
@@ -66,41 +75,80 @@ package struct HeadReader: Sendable {
     if bytes > Self.maximumBytes { return .broken("its head is too long") }
     if isComplete { return .more }
     if line.starts(with: "HTTP/".utf8) {
-      beginAnswer(status: Self.status(of: line))
+      beginAnswer(line)
     } else if let first = line.first, first == Ascii.carriageReturn || first == Ascii.newline {
       return endOfHead()
-    } else if let value = Self.value(of: "content-length", in: line) {
-      length.take(value)
-    } else if let value = Self.value(of: "transfer-encoding", in: line) {
-      isChunked = isChunked || Self.namesChunked(value)
-    } else if 300..<400 ~= status, let value = Self.value(of: "location", in: line) {
-      location = location ?? String(decoding: value, as: UTF8.self)
+    } else if let colon = line.firstIndex(of: Ascii.colon) {
+      take(line[..<colon], in: line)
     }
     return .more
   }
 
-  private mutating func beginAnswer(status: Int) {
-    self.status = status
+  private mutating func beginAnswer(_ line: UnsafeRawBufferPointer) {
+    head = ResponseHead(status: Self.status(of: line), framing: .untilClose)
+    isFramed = line.count > 5 && line[5] >= UInt8(ascii: "2")
+    location = nil
     length = .none
     isChunked = false
-    location = nil
+    date = nil
+    lastModified = nil
+    retryAfter = nil
+    hasContentRange = false
   }
 
-  private mutating func endOfHead() -> Step {
-    if 100..<200 ~= status && status != 101 { return .more }
-    isComplete = true
-    if status == 101 { return .broken("it switches to a protocol nobody asked for") }
-    if status == 204 || status == 304 { return .head(head(.length(0))) }
-    if isChunked { return .head(head(.chunked)) }
-    switch length {
-    case .none: return .head(head(.untilClose))
-    case .of(let count): return .head(head(.length(count)))
-    case .broken: return .broken("its length is no number, or two that differ")
+  /// Takes a field in, if it is one of those that count.
+  ///
+  /// Most are not, and by their length alone that is known.
+  private mutating func take(_ name: Ascii.Bytes, in line: UnsafeRawBufferPointer) {
+    var value: Ascii.Bytes { Ascii.trimmed(line[(name.count + 1)...]) }
+    switch name.count {
+    case 4:
+      if Ascii.isEqual(name, "etag") {
+        head.entityTag = head.entityTag ?? FieldValue.kept(value, atMost: 1024)
+      } else if Ascii.isEqual(name, "date") {
+        date = date ?? HTTPDate.seconds(value)
+      }
+    case 8 where 300..<400 ~= head.status && Ascii.isEqual(name, "location"):
+      location = location ?? String(decoding: value, as: UTF8.self)
+    case 11 where Ascii.isEqual(name, "retry-after"):
+      retryAfter = retryAfter ?? FieldValue.RetryAfter(value)
+    case 12 where Ascii.isEqual(name, "content-type"):
+      head.mediaType = head.mediaType ?? FieldValue.mediaType(value)
+    case 13:
+      if Ascii.isEqual(name, "last-modified") {
+        if head.lastModified != nil { return }
+        head.lastModified = FieldValue.kept(value, atMost: 64)
+        lastModified = HTTPDate.seconds(value)
+      } else if Ascii.isEqual(name, "content-range") {
+        head.contentRange = hasContentRange ? nil : FieldValue.contentRange(value)
+        hasContentRange = true
+      }
+    case 14 where Ascii.isEqual(name, "content-length"): length.take(value)
+    case 17 where Ascii.isEqual(name, "transfer-encoding"):
+      // Frames have no chunks (RFC 9113, section 8.2.2).
+      isChunked = isChunked || !isFramed && Self.namesChunked(value)
+    default: break
     }
   }
 
-  private func head(_ framing: BodyFraming) -> ResponseHead {
-    ResponseHead(status: status, framing: framing)
+  private mutating func endOfHead() -> Step {
+    if 100..<200 ~= head.status && head.status != 101 { return .more }
+    isComplete = true
+    if head.status == 101 { return .broken("it switches to a protocol nobody asked for") }
+    if head.status == 204 || head.status == 304 {
+      head.framing = .length(0)
+    } else if isChunked {
+      head.framing = .chunked
+    } else {
+      switch length {
+      case .none: break
+      case .of(let count): head.framing = .length(count)
+      case .broken: return .broken("its length is no number, or two that differ")
+      }
+    }
+    if let date, let lastModified { head.age = Int(date - lastModified) }
+    if let retryAfter { head.retryAfter = retryAfter.time(from: date) }
+    return .head(head)
   }
 }
 
@@ -111,61 +159,7 @@ extension HeadReader {
     return Ascii.number(line[(space + 1)...].prefix(3)).map(Int.init) ?? 0
   }
 
-  /// The field's value without the white space around it, if the line is that field.
-  private static func value(
-    of name: StaticString, in line: UnsafeRawBufferPointer
-  ) -> Slice<UnsafeRawBufferPointer>? {
-    let length = name.utf8CodeUnitCount
-    guard line.count > length, line[length] == Ascii.colon else { return nil }
-    for index in 0..<length where Ascii.lowercased(line[index]) != name.utf8Start[index] {
-      return nil
-    }
-    return Ascii.trimmed(line[(length + 1)...])
-  }
-
-  private static func namesChunked(_ value: Slice<UnsafeRawBufferPointer>) -> Bool {
-    value.split(separator: Ascii.comma).contains { member in
-      Ascii.trimmed(member).lazy.map(Ascii.lowercased).elementsEqual("chunked".utf8)
-    }
-  }
-}
-
-/// The few characters that heads are made of.
-private enum Ascii {
-  static let newline = UInt8(ascii: "\n")
-  static let carriageReturn = UInt8(ascii: "\r")
-  static let space = UInt8(ascii: " ")
-  static let colon = UInt8(ascii: ":")
-  static let comma = UInt8(ascii: ",")
-
-  static func lowercased(_ byte: UInt8) -> UInt8 {
-    UInt8(ascii: "A")...UInt8(ascii: "Z") ~= byte ? byte | 0x20 : byte
-  }
-
-  static func isBlank(_ byte: UInt8) -> Bool {
-    byte == space || byte == UInt8(ascii: "\t") || byte == carriageReturn || byte == newline
-  }
-
-  static func trimmed(
-    _ bytes: Slice<UnsafeRawBufferPointer>
-  ) -> Slice<UnsafeRawBufferPointer> {
-    var rest = bytes
-    while let first = rest.first, isBlank(first) { rest.removeFirst() }
-    while let last = rest.last, isBlank(last) { rest.removeLast() }
-    return rest
-  }
-
-  /// The number that the digits write, or nothing if they are none, too many, or no digits.
-  static func number(_ digits: Slice<UnsafeRawBufferPointer>) -> Int64? {
-    if digits.isEmpty { return nil }
-    var number: Int64 = 0
-    for digit in digits {
-      guard UInt8(ascii: "0")...UInt8(ascii: "9") ~= digit else { return nil }
-      let (tens, overflow) = number.multipliedReportingOverflow(by: 10)
-      let (sum, carry) = tens.addingReportingOverflow(Int64(digit - UInt8(ascii: "0")))
-      if overflow || carry { return nil }
-      number = sum
-    }
-    return number
+  private static func namesChunked(_ value: Ascii.Bytes) -> Bool {
+    value.split(separator: Ascii.comma).contains { Ascii.isEqual(Ascii.trimmed($0), "chunked") }
   }
 }

@@ -11,55 +11,96 @@ internal import CCurl
   import Musl
 #endif
 
+/// What is known of a transfer that libcurl could not carry out.
+struct TransferTrouble {
+  let code: CURLcode
+  let host: String
+  let systemError: CInt
+  let hasSentRequest: Bool
+  let proxyStatus: Int
+  let isOutOfDescriptors: Bool
+  let wasCutOff: Bool
+
+  fileprivate func cause(_ otherwise: String) -> String {
+    systemError == 0 ? otherwise : String(cString: strerror(systemError))
+  }
+}
+
 extension DownloadFailure {
   /// Says what one of libcurl's codes means for a transfer from a host.
   ///
   /// libcurl's own words are not used: they may hold the address, and with it a password.
-  static func transfer(
-    _ code: CURLcode, host: String, systemError: CInt, hasSentRequest: Bool
-  ) -> DownloadFailure {
-    func cause(_ otherwise: String) -> String {
-      systemError == 0 ? otherwise : String(cString: strerror(systemError))
-    }
-    switch code {
-    case CURLE_URL_MALFORMAT:
-      return DownloadFailure(.badURL, "The address of \(host) cannot be read.")
-    case CURLE_UNSUPPORTED_PROTOCOL where !hasSentRequest:
-      return DownloadFailure(.badURL, "The address of \(host) is neither http nor https.")
-    case CURLE_COULDNT_RESOLVE_HOST:
-      return DownloadFailure(.dns, "No address is known for \(host).")
-    case CURLE_COULDNT_RESOLVE_PROXY:
-      return DownloadFailure(.dns, "No address is known for the proxy on the way to \(host).")
-    case CURLE_COULDNT_CONNECT, CURLE_INTERFACE_FAILED, CURLE_PROXY:
-      return DownloadFailure(.connect, "No connection to \(host): \(cause("it was refused")).")
-    case CURLE_OPERATION_TIMEDOUT:
-      return DownloadFailure(.timeout, "Connecting to \(host) took too long.")
-    case CURLE_PARTIAL_FILE, CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR:
-      let cause = cause("the connection was closed")
-      return DownloadFailure(.truncated, "The answer of \(host) ended too early: \(cause).")
-    case CURLE_PEER_FAILED_VERIFICATION:
-      return DownloadFailure(.tls, "The certificate of \(host) is not to be trusted.")
-    case _ where code.isAboutEncryption:
-      return DownloadFailure(.tls, "No encrypted connection to \(host) could be agreed on.")
-    case CURLE_UNSUPPORTED_PROTOCOL, CURLE_WEIRD_SERVER_REPLY:
-      return DownloadFailure(.protocol, "The answer of \(host) is not HTTP.")
-    case _ where hasSentRequest:
+  static func transfer(_ trouble: TransferTrouble) -> DownloadFailure {
+    let host = trouble.host
+    if trouble.isOutOfDescriptors {
       return DownloadFailure(
-        .protocol, "The answer of \(host) cannot be read (libcurl's code \(code.rawValue)).")
+        .connect, "No connection to \(host): too many files are open", remedy: .fewerAtOnce)
+    }
+    if trouble.proxyStatus >= 300 { return refusedByProxy(trouble) }
+    switch trouble.code {
+    case CURLE_URL_MALFORMAT:
+      return DownloadFailure(.badURL, "The address of \(host) cannot be read")
+    case CURLE_UNSUPPORTED_PROTOCOL where !trouble.hasSentRequest:
+      return DownloadFailure(.badURL, "The address of \(host) is neither http nor https")
+    case CURLE_COULDNT_RESOLVE_HOST:
+      return DownloadFailure(.dns, "No address is known for \(host)", remedy: .anotherAttempt)
+    case CURLE_COULDNT_RESOLVE_PROXY:
+      return DownloadFailure(.dns, "No address is known for the proxy", remedy: .anotherAttempt)
+    case CURLE_COULDNT_CONNECT, CURLE_INTERFACE_FAILED, CURLE_PROXY:
+      return DownloadFailure(
+        .connect, "No connection to \(host): \(trouble.cause("it was refused"))",
+        remedy: .anotherAttempt)
+    case CURLE_OPERATION_TIMEDOUT:
+      let what = trouble.hasSentRequest ? "The transfer from" : "Connecting to"
+      return DownloadFailure(.timeout, "\(what) \(host) took too long", remedy: .anotherAttempt)
+    case CURLE_PARTIAL_FILE, CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_HTTP2,
+      CURLE_HTTP2_STREAM:
+      let cause = trouble.cause("the connection was closed")
+      return DownloadFailure(
+        .truncated, "The answer of \(host) ended too early: \(cause)", remedy: .anotherAttempt)
+    case CURLE_PEER_FAILED_VERIFICATION:
+      return DownloadFailure(.tls, "The certificate of \(host) is not to be trusted")
+    case CURLE_SSL_CONNECT_ERROR where trouble.wasCutOff:
+      return DownloadFailure(
+        .tls, "The connection to \(host) was closed before it was encrypted",
+        remedy: .anotherAttempt)
+    case _ where trouble.code.isAboutEncryption:
+      return DownloadFailure(.tls, "No encrypted connection to \(host) could be agreed on")
+    case CURLE_UNSUPPORTED_PROTOCOL, CURLE_WEIRD_SERVER_REPLY:
+      return DownloadFailure(.protocol, "The answer of \(host) is not HTTP")
+    case CURLE_READ_ERROR where !trouble.hasSentRequest:
+      return DownloadFailure(.connect, "The netrc file cannot be read")
+    case _ where trouble.hasSentRequest:
+      return DownloadFailure(
+        .protocol, "The answer of \(host) cannot be read (libcurl's code \(trouble.code.rawValue))")
+    case CURLE_OUT_OF_MEMORY:
+      return DownloadFailure(
+        .connect, "No connection to \(host): memory has run out", remedy: .fewerAtOnce)
     default:
       return DownloadFailure(
-        .connect, "The transfer from \(host) failed (libcurl's code \(code.rawValue)).")
+        .connect, "The transfer from \(host) failed (libcurl's code \(trouble.code.rawValue))",
+        remedy: .anotherAttempt)
     }
   }
 
+  /// A proxy that answers with a failure of its own may do better later, and one that refuses not.
+  private static func refusedByProxy(_ trouble: TransferTrouble) -> DownloadFailure {
+    DownloadFailure(
+      .connect,
+      "The proxy does not connect to \(trouble.host) (its answer has status \(trouble.proxyStatus))",
+      remedy: trouble.proxyStatus >= 500 ? .anotherAttempt : .none)
+  }
+
   /// Says that libcurl could not take a transfer, which happens only when memory is short.
-  static func outOfHandles(for url: String) -> DownloadFailure {
-    DownloadFailure(.connect, "The transfer from \(Address.host(of: url)) could not be begun.")
+  static func outOfMemory(for url: String) -> DownloadFailure {
+    DownloadFailure(
+      .connect, "The transfer from \(Address.host(of: url)) could not be begun: memory has run out",
+      remedy: .fewerAtOnce)
   }
 
   /// Says which rule of HTTP a host's answer breaks.
   static func brokenAnswer(of host: String, _ what: String) -> DownloadFailure {
-    DownloadFailure(.protocol, "The answer of \(host) breaks the rules of HTTP: \(what).")
+    DownloadFailure(.protocol, "The answer of \(host) breaks the rules of HTTP: \(what)")
   }
 }
 

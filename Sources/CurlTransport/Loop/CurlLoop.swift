@@ -17,54 +17,73 @@ internal import Synchronization
 /// The slots, the sockets, libcurl's handles and the calls to handlers all belong to that thread,
 /// so none of them needs a lock. Other threads reach it through the inbox.
 ///
-/// `@unchecked Sendable`: after `init`, its state is touched by the loop's thread only; `inbox` and
-/// `rounds` are constants and safe by themselves.
+/// `@unchecked Sendable`: after `init`, its state is touched by the loop's thread only; `inbox`,
+/// `rounds` and `lookupCount` are constants and safe by themselves.
 final class CurlLoop: @unchecked Sendable {
   let inbox: Inbox
 
   /// How many times the loop has waited; what an idle loop is judged by.
   let rounds = Atomic(0)
 
-  /// The time of this round, read once in it.
-  private(set) var now = ContinuousClock.now
+  /// How many names libcurl has looked up, or begun to.
+  let lookupCount = Atomic(0)
 
-  private let multi: UnsafeMutableRawPointer
-  private let driver: any LoopDriver
-  private let userAgent: String?
-  private let proxies: ProxySettings
+  /// The time of this round, read once in it, from the loop's beginning on.
+  private(set) var now = Duration.zero
+
+  /// The same without the time in which the loop rested, for those who wait for bytes that it did
+  /// not read.
+  private(set) var awake = Duration.zero
+
+  /// Whether bytes are counted.
+  private let isBudgeted: Bool
+
+  let multi: UnsafeMutableRawPointer
+  let driver: any LoopDriver
+  let settings: TransportSettings
+
+  var running: [ObjectIdentifier: TransferSlot] = [:]
+  var spare: [TransferSlot] = []
+  var slotCount = 0
+  var lookups: Lookups
+  /// Whose host is known since the last look: libcurl may not be called from where that is learnt.
+  var lookedUp: [TransferSlot] = []
 
   private var commands: [Inbox.Command] = []
-  private var running: [ObjectIdentifier: TransferSlot] = [:]
-  private var spare: [TransferSlot] = []
-  private var slotCount = 0
-  private var longBuffer = CurlLoop.longBuffers.upperBound
-  private var nextIdleCheck = ContinuousClock.now
+  private let start = ContinuousClock.now
+  private var nextIdleCheck = Duration.zero
+  private var budget: ByteBudget?
+  // The longest pause first, from `firstPaused` on.
+  private var paused: [TransferSlot] = []
+  private var firstPaused = 0
 
-  /// How large a buffer for long bodies may be.
-  private static let longBuffers = (16 * 1024)...(512 * 1024)
+  /// How large a buffer may be: for many short bodies, and for long ones.
+  private(set) var buffers = (16 * 1024)...(512 * 1024)
 
-  /// How large all of them may be together.
+  /// How large all long buffers may be together.
   private static let bufferBudget = 8 * 1024 * 1024
 
-  /// How many connections may be kept besides one for each transfer in flight.
-  private static let spareConnections = 64
-
-  init(
-    driver kind: CurlTransport.Driver, userAgent: String?, proxies: ProxySettings
-  ) throws(CurlTransportError) {
+  init(driver kind: CurlTransport.Driver, settings: TransportSettings) throws(CurlTransportError) {
     guard CurlLibrary.isReady, let multi = curl_multi_init() else {
-      throw CurlTransportError("libcurl could not be set up.")
+      throw CurlTransportError("libcurl could not be set up")
     }
     self.multi = multi
-    self.userAgent = userAgent
-    self.proxies = proxies
+    self.settings = settings
+    isBudgeted = settings.bandwidth != nil
     do {
-      driver = try kind.make(for: multi)
+      driver = try kind.make(for: multi, mayPause: isBudgeted)
     } catch {
       curl_multi_cleanup(multi)
       throw error
     }
     inbox = Inbox(wake: driver.makeBell())
+    lookups = Lookups(proxies: settings.proxies)
+    if let bandwidth = settings.bandwidth {
+      let budget = ByteBudget(rate: bandwidth, at: .zero)
+      let buffer = budget.buffer(within: 1024...buffers.lowerBound)
+      buffers = buffer...buffer
+      self.budget = budget
+    }
   }
 
   /// Works until the inbox is closed: all that the loop's thread does.
@@ -76,7 +95,11 @@ final class CurlLoop: @unchecked Sendable {
   }
 
   /// Takes a command from a handler that is being called by this loop.
+  ///
+  /// What other threads have asked for before comes before; a cancellation must not overtake the
+  /// start that it means.
   func post(_ command: Inbox.Command) {
+    if case .cancel = command { _ = inbox.take(into: &commands) }
     commands.append(command)
   }
 }
@@ -89,21 +112,45 @@ extension CurlLoop {
   /// Only a loop with nothing at hand waits, and so whatever a handler starts from `finish(_:)` is
   /// begun before. Otherwise a limit of 1 would sleep after every transfer.
   private func round() -> Bool {
-    let mayRest = commands.isEmpty && inbox.fallAsleep()
-    driver.wait(atMost: mayRest ? timeToIdleCheck : .zero)
+    wait()
     rounds.add(1, ordering: .relaxed)
-    now = .now
     guard inbox.take(into: &commands) else { return false }
 
-    driver.perform()
-    finishEnded()
+    work()
     checkIdle()
     if commands.isEmpty { return true }
     driver.dropUnfitConnections()
     runCommands()
-    driver.perform()
-    finishEnded()
+    work()
     return true
+  }
+
+  private func wait() {
+    let mayRest = commands.isEmpty && inbox.fallAsleep()
+    if isBudgeted, let debt = budget?.debt(at: .now - start) {
+      passTime()
+      driver.rest(atMost: mayRest ? debt : .zero)
+      now = .now - start
+    } else {
+      if isBudgeted { resumePaused() }
+      driver.wait(atMost: mayRest ? timeToIdleCheck : .zero)
+      passTime()
+    }
+  }
+
+  /// Takes note of time that went by while the loop worked or waited for its sockets; when it rests,
+  /// time goes by for nobody who waits for bytes.
+  private func passTime() {
+    let last = now
+    now = .now - start
+    awake += now - last
+  }
+
+  private func work() {
+    driver.perform { [self] in !isInDebt }
+    // First, so that whoever has ended since has not failed for want of an address.
+    if !lookedUp.isEmpty { endLookups() }
+    finishEnded()
   }
 
   private func runCommands() {
@@ -126,67 +173,6 @@ extension CurlLoop {
       finish(TransferSlot.at(address), after: ccurl_message_result(message))
     }
   }
-}
-
-// MARK: Transfers
-
-extension CurlLoop {
-  private func begin(_ transfer: Transfer) {
-    let key = ObjectIdentifier(transfer.handler)
-    precondition(running[key] == nil, "a handler serves one transfer at a time")
-    guard let slot = spare.popLast() ?? makeSlot() else {
-      return transfer.handler.finish(.failed(.outOfHandles(for: transfer.url)))
-    }
-    running[key] = slot
-    if let failure = slot.prepare(transfer, longBuffer: longBuffer) {
-      release(slot, telling: .failed(failure))
-    } else {
-      add(slot)
-    }
-  }
-
-  private func add(_ slot: TransferSlot) {
-    if curl_multi_add_handle(multi, slot.easy) != CURLM_OK {
-      release(slot, telling: .failed(.outOfHandles(for: slot.url)))
-    }
-  }
-
-  private func cancel(_ handler: any TransferHandler) {
-    if let slot = running[ObjectIdentifier(handler)] { remove(slot, telling: .cancelled) }
-  }
-
-  private func finish(_ slot: TransferSlot, after result: CURLcode) {
-    if slot.needsFreshConnection(after: result) {
-      curl_multi_remove_handle(multi, slot.easy)
-      add(slot)
-    } else {
-      remove(slot, telling: slot.end(after: result))
-    }
-  }
-
-  private func remove(_ slot: TransferSlot, telling end: TransferEnd) {
-    curl_multi_remove_handle(multi, slot.easy)
-    release(slot, telling: end)
-  }
-
-  /// Everything is settled before the handler hears of it, so that it may start and cancel.
-  private func release(_ slot: TransferSlot, telling end: TransferEnd) {
-    guard let handler = slot.clear() else { return }
-    running[ObjectIdentifier(handler)] = nil
-    spare.append(slot)
-    handler.finish(end)
-  }
-
-  private func makeSlot() -> TransferSlot? {
-    guard let slot = TransferSlot(loop: self, userAgent: userAgent, proxies: proxies) else {
-      return nil
-    }
-    slotCount += 1
-    longBuffer = max(
-      Self.longBuffers.lowerBound, min(Self.longBuffers.upperBound, Self.bufferBudget / slotCount))
-    ccurl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, slotCount + Self.spareConnections)
-    return slot
-  }
 
   /// Ends the transfers that are left and gives everything back to libcurl.
   private func endEverything() {
@@ -201,7 +187,7 @@ extension CurlLoop {
   }
 }
 
-// MARK: Time
+// MARK: Time and bytes
 
 extension CurlLoop {
   private static let idleCheckInterval = Duration.seconds(1)
@@ -218,52 +204,51 @@ extension CurlLoop {
   private func checkIdle() {
     if now < nextIdleCheck { return }
     nextIdleCheck = now + Self.idleCheckInterval
-    for slot in running.values where slot.hasGoneIdle(at: now) {
+    for slot in running.values where slot.hasGoneIdle(at: awake) {
       remove(slot, telling: slot.end(after: CURLE_OPERATION_TIMEDOUT))
     }
   }
-}
 
-// MARK: Sockets
+  /// Counts bytes that have arrived.
+  func spend(_ bytes: Int) {
+    budget?.spend(bytes, at: .now - start)
+  }
 
-extension CurlLoop {
-  /// Lets libcurl open and close its sockets through the loop.
+  /// Whether more is owed than the bandwidth allows.
   ///
-  /// A pooled connection outlives the slot that made it; so these are given the loop's address.
-  func setSocketOptions(of easy: UnsafeMutableRawPointer) {
-    let loop = Unmanaged.passUnretained(self).toOpaque()
-    ccurl_set_opensocket(easy, openSocket)
-    ccurl_set_pointer(easy, CURLOPT_OPENSOCKETDATA, loop)
-    ccurl_set_closesocket(easy, closeSocket)
-    ccurl_set_pointer(easy, CURLOPT_CLOSESOCKETDATA, loop)
+  /// Then the loop reads nothing from anybody, and so servers are slowed down by TCP itself.
+  private var isInDebt: Bool { isBudgeted && budget?.debt(at: .now - start) != nil }
+
+  /// Pauses a slot that libcurl is reading for, if more is owed than the bandwidth allows. It would
+  /// read a hundred times before it came back by itself.
+  func pauseIfInDebt(_ slot: TransferSlot) {
+    if !isInDebt { return }
+    slot.pause()
+    paused.append(slot)
   }
 
-  fileprivate func didOpen(_ socket: curl_socket_t) {
-    // A program that this one starts has no business with it.
-    _ = fcntl(socket, F_SETFD, FD_CLOEXEC)
-    driver.didOpen(socket)
+  /// Lets who was paused first read again: one at a time, since each may read a buffer full.
+  private func resumePaused() {
+    while firstPaused < paused.count {
+      let slot = paused[firstPaused]
+      firstPaused += 1
+      if slot.isPaused {
+        slot.resume()
+        break
+      }
+    }
+    if firstPaused == paused.count || firstPaused > 256 {
+      paused.removeFirst(firstPaused)
+      firstPaused = 0
+    }
   }
 
-  fileprivate func willClose(_ socket: curl_socket_t) {
-    driver.willClose(socket)
+  /// Divides the room for buffers anew when there are more slots.
+  func shareBuffers() {
+    if budget != nil { return }
+    let share = Self.bufferBudget / slotCount
+    buffers = buffers.lowerBound...max(buffers.lowerBound, min(512 * 1024, share))
   }
-}
-
-private func openSocket(
-  _ loop: UnsafeMutableRawPointer?, _ purpose: curlsocktype,
-  _ address: UnsafeMutablePointer<curl_sockaddr>?
-) -> curl_socket_t {
-  guard let loop, let address = address?.pointee else { return CURL_SOCKET_BAD }
-  let descriptor = socket(address.family, address.socktype, address.protocol)
-  if descriptor < 0 { return CURL_SOCKET_BAD }
-  Unmanaged<CurlLoop>.fromOpaque(loop).takeUnretainedValue().didOpen(descriptor)
-  return descriptor
-}
-
-private func closeSocket(_ loop: UnsafeMutableRawPointer?, _ socket: curl_socket_t) -> CInt {
-  guard let loop else { return 0 }
-  Unmanaged<CurlLoop>.fromOpaque(loop).takeUnretainedValue().willClose(socket)
-  return close(socket)
 }
 
 // MARK: Thread

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import CCurl
-
 #if canImport(Darwin)
   import Darwin
 #elseif canImport(Glibc)
@@ -21,15 +19,9 @@ struct DeadEnd: ~Copyable {
   private let socket: Descriptor
 
   init() throws(CurlTransportError) {
-    var pair: (CInt, CInt) = (-1, -1)
-    let result = withUnsafeMutablePointer(to: &pair) { pointer in
-      pointer.withMemoryRebound(to: CInt.self, capacity: 2) {
-        socketpair(AF_UNIX, ccurl_sock_stream, 0, $0)
-      }
-    }
-    socket = try Descriptor(result == 0 ? pair.0 : -1, of: "socketpair")
+    let pair = try Descriptor.pair()
+    socket = try Descriptor(pair.0, of: "socketpair")
     _ = close(pair.1)
-    _ = fcntl(pair.0, F_SETFD, FD_CLOEXEC)
   }
 
   /// Closes the connection of an idle socket, if there is anything to read from it, and lets its

@@ -18,6 +18,7 @@
     private let epoll: Descriptor
     private let bell: Descriptor
     private let deadEnd: DeadEnd
+    fileprivate let mayPause: Bool
     private var interest = SocketInterest()
     private var timer = Timer.off
 
@@ -30,8 +31,9 @@
       case at(ContinuousClock.Instant)
     }
 
-    init(multi: UnsafeMutableRawPointer) throws(CurlTransportError) {
+    init(multi: UnsafeMutableRawPointer, mayPause: Bool) throws(CurlTransportError) {
       self.multi = multi
+      self.mayPause = mayPause
       epoll = try Descriptor(epoll_create1(ccurl_epoll_cloexec), of: "epoll_create1")
       bell = try Descriptor(eventfd(0, ccurl_eventfd_flags), of: "eventfd")
       deadEnd = try DeadEnd()
@@ -54,15 +56,24 @@
     }
 
     func wait(atMost limit: Duration?) {
-      var timeout = limit?.millisecondsRoundedUp ?? -1
+      collectReady(timeout(limit))
+    }
+
+    func rest(atMost limit: Duration) {
+      readyCount = 0
+      var descriptor = pollfd(fd: bell.number, events: Int16(POLLIN), revents: 0)
+      if poll(&descriptor, 1, timeout(limit)) > 0 { silence() }
+    }
+
+    private func timeout(_ limit: Duration?) -> CInt {
+      let limit = limit?.millisecondsRoundedUp ?? -1
       switch timer {
-      case .off: break
-      case .due: timeout = 0
+      case .off: return limit
+      case .due: return 0
       case .at(let instant):
         let rest = (instant - .now).millisecondsRoundedUp
-        timeout = timeout < 0 ? rest : min(timeout, rest)
+        return limit < 0 ? rest : min(limit, rest)
       }
-      collectReady(timeout)
     }
 
     func dropUnfitConnections() {
@@ -80,8 +91,12 @@
       }
     }
 
-    func perform() {
-      for index in 0..<readyCount { handle(events[index]) }
+    func perform(while mayRead: () -> Bool) {
+      for index in 0..<readyCount {
+        // What is left is found ready again, behind what was not looked at before.
+        if !mayRead() { break }
+        handle(events[index])
+      }
       readyCount = 0
       if isTimerDue {
         timer = .off
@@ -100,11 +115,7 @@
   extension EpollDriver {
     private func handle(_ event: epoll_event) {
       let descriptor = event.data.fd
-      if descriptor == bell.number {
-        var rings: UInt64 = 0
-        _ = read(descriptor, &rings, MemoryLayout.size(ofValue: rings))
-        return
-      }
+      if descriptor == bell.number { return silence() }
       let wanted = interest.wanted(of: descriptor)
       if wanted == 0 { return handleIdle(descriptor) }
       // After an error or a hang-up libcurl shall do what it wanted to do, and see for itself.
@@ -114,6 +125,11 @@
         on: descriptor,
         (mask & ccurl_epoll_in != 0 ? CURL_CSELECT_IN : 0)
           | (mask & ccurl_epoll_out != 0 ? CURL_CSELECT_OUT : 0))
+    }
+
+    private func silence() {
+      var rings: UInt64 = 0
+      _ = read(bell.number, &rings, MemoryLayout.size(ofValue: rings))
     }
 
     /// Sees to a pooled connection that is not silent.
@@ -184,13 +200,20 @@
 
   private func socketWish(
     _ easy: UnsafeMutableRawPointer?, _ socket: curl_socket_t, _ wish: CInt,
-    _ driver: UnsafeMutableRawPointer?, _ socketData: UnsafeMutableRawPointer?
+    _ context: UnsafeMutableRawPointer?, _ socketData: UnsafeMutableRawPointer?
   ) -> CInt {
-    guard let driver else { return 0 }
+    guard let context else { return 0 }
+    let driver = Unmanaged<EpollDriver>.fromOpaque(context).takeUnretainedValue()
+    // While its transfer is paused libcurl wants nothing of a socket, which yet is not idle.
+    if driver.mayPause, wish == CURL_POLL_REMOVE, let easy, let slot = ccurl_get_private(easy),
+      TransferSlot.at(slot).isPaused
+    {
+      return 0
+    }
     var events: UInt32 = 0
     if wish == CURL_POLL_IN || wish == CURL_POLL_INOUT { events |= ccurl_epoll_in }
     if wish == CURL_POLL_OUT || wish == CURL_POLL_INOUT { events |= ccurl_epoll_out }
-    Unmanaged<EpollDriver>.fromOpaque(driver).takeUnretainedValue().want(events, of: socket)
+    driver.want(events, of: socket)
     return 0
   }
 

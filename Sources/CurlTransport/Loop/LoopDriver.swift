@@ -13,12 +13,19 @@ protocol LoopDriver: AnyObject {
   /// over; without a time, for as long as it takes.
   func wait(atMost limit: Duration?)
 
+  /// Waits until libcurl's own timer is due, the bell has rung, or the time is over, and looks at no
+  /// socket.
+  func rest(atMost limit: Duration)
+
   /// Sees to it that no new transfer is given a pooled connection that its server has closed, or in
   /// which bytes are waiting that answer no request.
   func dropUnfitConnections()
 
   /// Lets libcurl do whatever can be done without waiting.
-  func perform()
+  ///
+  /// - Parameter mayRead: Whether one more socket may be read from; asked before each, if the driver
+  ///   sees them one by one.
+  func perform(while mayRead: () -> Bool)
 
   /// Learns that libcurl has opened a socket for a connection.
   func didOpen(_ socket: curl_socket_t)

@@ -2,32 +2,61 @@
 
 internal import CCurl
 
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
 /// Lets libcurl wait by itself: the driver for systems without epoll.
 ///
 /// A round costs what is in flight and not what is ready, which does not show below a hundred
 /// transfers.
 final class PollDriver: LoopDriver {
   private let multi: UnsafeMutableRawPointer
+  private let bell: Descriptor
+  private let rope: Descriptor
 
-  init(multi: UnsafeMutableRawPointer) {
+  init(multi: UnsafeMutableRawPointer) throws(CurlTransportError) {
     self.multi = multi
+    let pair = try Descriptor.pair()
+    bell = try Descriptor(pair.0, of: "socketpair")
+    rope = try Descriptor(pair.1, of: "socketpair")
   }
 
+  // libcurl has a bell of its own, which cannot be waited for alone.
   func makeBell() -> @Sendable () -> Void {
-    // The one call that libcurl allows from any thread while others work with the handle.
-    nonisolated(unsafe) let multi = multi
-    return { curl_multi_wakeup(multi) }
+    let number = rope.number
+    return {
+      var one: UInt8 = 1
+      _ = send(number, &one, 1, CInt(MSG_DONTWAIT))
+    }
   }
 
   func wait(atMost limit: Duration?) {
     let timeout = limit?.millisecondsRoundedUp ?? Duration.seconds(3600).millisecondsRoundedUp
-    curl_multi_poll(multi, nil, 0, timeout, nil)
+    var descriptor = curl_waitfd(fd: bell.number, events: Int16(CURL_WAIT_POLLIN), revents: 0)
+    curl_multi_poll(multi, &descriptor, 1, timeout, nil)
+    if descriptor.revents != 0 { silence() }
+  }
+
+  func rest(atMost limit: Duration) {
+    var timer = -1
+    curl_multi_timeout(multi, &timer)
+    let limit = Int(limit.millisecondsRoundedUp)
+    var descriptor = pollfd(fd: bell.number, events: Int16(POLLIN), revents: 0)
+    if poll(&descriptor, 1, CInt(timer < 0 ? limit : min(limit, timer))) > 0 { silence() }
   }
 
   // libcurl looks by itself, and from version 8.0 on it sees both.
   func dropUnfitConnections() {}
 
-  func perform() {
+  /// libcurl reads from every socket that is ready; each is paused when it has read too much.
+  func perform(while mayRead: () -> Bool) {
+    var timer = 0
+    if !mayRead(), curl_multi_timeout(multi, &timer) == CURLM_OK, timer != 0 { return }
     var running: CInt = 0
     curl_multi_perform(multi, &running)
   }
@@ -35,4 +64,9 @@ final class PollDriver: LoopDriver {
   func didOpen(_ socket: curl_socket_t) {}
 
   func willClose(_ socket: curl_socket_t) {}
+
+  private func silence() {
+    var rings: (UInt64, UInt64) = (0, 0)
+    while recv(bell.number, &rings, MemoryLayout.size(ofValue: rings), CInt(MSG_DONTWAIT)) > 0 {}
+  }
 }

@@ -8,12 +8,16 @@ enum CurlLibrary {
   static let isReady: Bool = ccurl_global_init() == CURLE_OK
 }
 
-/// Why a transport could not be set up: the process ran out of something.
+/// Why a transport could not be set up.
 public struct CurlTransportError: Error, Sendable, CustomStringConvertible {
-  /// What could not be done, as a sentence.
+  /// What is wrong, as a sentence without a full stop and without secrets.
   public let description: String
 
-  init(_ description: String) {
+  /// Whether an option's value is at fault; otherwise the process has run out of something.
+  public let isBadOption: Bool
+
+  init(_ description: String, isBadOption: Bool = false) {
     self.description = description
+    self.isBadOption = isBadOption
   }
 }

@@ -45,8 +45,9 @@ enum RecordColumns {
       statement.bind(file.bytes, 6)
       if let digest = file.sha256 { try statement.bind(blob: buffer.add(digest), 7) }
       if let validator = file.validator { try bind(validator, to: statement, &buffer) }
-    case .failed(let failure, let attempts):
+    case .failed(let failure, let attempts, let resume):
       statement.bind(State.failed, 3)
+      if let resume { try bind(resume, to: statement, &buffer) }
       try statement.bind(text: buffer.add(failure.reason.rawValue), 10)
       if let status = failure.status { statement.bind(Int64(status), 11) }
       statement.bind(Int64(attempts), 12)
@@ -56,12 +57,17 @@ enum RecordColumns {
       if let pause { try statement.bind(blob: buffer.add(pause), 15) }
     case .partial(let point):
       statement.bind(State.partial, 3)
-      try statement.bind(text: buffer.add(point.partial), 5)
-      if let total = point.total { statement.bind(total, 6) }
-      try bind(point.validator, to: statement, &buffer)
+      try bind(point, to: statement, &buffer)
     case .left:
       statement.bind(State.left, 3)
     }
+  }
+
+  private static func bind(
+    _ point: ResumePoint, to statement: Statement, _ buffer: inout TextBuffer
+  ) throws(JournalError) {
+    if let total = point.total { statement.bind(total, 6) }
+    try bind(point.validator, to: statement, &buffer)
   }
 
   private static func bind(
@@ -82,8 +88,9 @@ enum RecordColumns {
     let others =
       switch record.state {
       case .done(let file): file.path.utf8.count + length(of: file.validator)
-      case .failed(let failure, _): failure.message.utf8.count
-      case .partial(let point): point.partial.utf8.count + length(of: point.validator)
+      case .failed(let failure, _, let resume):
+        failure.message.utf8.count + length(of: resume?.validator)
+      case .partial(let point): length(of: point.validator)
       case .left: 0
       }
     return record.url.utf8.count + others + fixed
@@ -134,17 +141,20 @@ enum RecordColumns {
       let failure = DownloadFailure(
         reason, status: try row.optional(10, row.number).map { Int($0) },
         try row.text(12), remedy: try remedy(in: row))
-      return .failed(failure, attempts: Int(try row.count(11)))
+      return .failed(
+        failure, attempts: Int(try row.count(11)),
+        row.isNull(7) ? nil : try resumePoint(in: row))
     case State.partial:
-      return .partial(
-        ResumePoint(
-          partial: try row.text(4), validator: try validator(in: row),
-          total: try row.optional(5, row.count)))
+      return .partial(try resumePoint(in: row))
     case State.left:
       return .left
     default:
       throw row.damaged("A record has an unknown state")
     }
+  }
+
+  private static func resumePoint(in row: Statement) throws(JournalError) -> ResumePoint {
+    ResumePoint(validator: try validator(in: row), total: try row.optional(5, row.count))
   }
 
   private static func validator(in row: Statement) throws(JournalError) -> Validator {

@@ -94,7 +94,7 @@ extension CommandRuns {
       #expect(events.first?.output == folder.path)
       #expect(
         events.dropFirst().dropLast().allSatisfy {
-          ["started", "done", "failed", "skipped"].contains($0.event)
+          ["started", "retry", "done", "failed", "skipped"].contains($0.event)
         })
       #expect(events.last?.event == "summary")
       #expect(events.last?.peakInFlight == 2)

@@ -42,7 +42,7 @@ struct FileNameTests {
 
   @Test(
     "A long name is cut between two characters, however many bytes they have",
-    arguments: ["ü", "例", "😀", "e\u{301}", "👨\u{200D}👩", "🇩"])
+    arguments: ["ü", "例", "😀", "q\u{301}", "👨\u{200D}👩", "🇩"])
   func multiByteNames(unit: String) throws {
     for shift in 0..<4 {
       let start = String(repeating: "a", count: shift)
@@ -57,8 +57,8 @@ struct FileNameTests {
   @Test("One character that is longer than any name does not make a name that begins with a mark")
   func endlessCharacter() throws {
     let accents = String(repeating: "\u{301}", count: 30_000)
-    let shortened = try name("http://h/a" + accents + ".png")
-    #expect(shortened.utf8.first == UInt8(ascii: "a"))
+    let shortened = try name("http://h/q" + accents + ".png")
+    #expect(shortened.utf8.first == UInt8(ascii: "q"))
     #expect(shortened.utf8.count <= 255)
     #expect(shortened.hasSuffix(".png"))
   }

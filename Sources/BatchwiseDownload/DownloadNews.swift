@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import FoundationEssentials
+
+/// Something that happened in a run and has to be told: to the journal first, then to the sink.
+enum DownloadNews: Sendable {
+  /// Something that only the sink is told.
+  case event(DownloadEvent)
+  /// An item has failed for good, in an earlier run if it is recorded already.
+  case failed(DownloadEvent, PlannedItem, ResumePoint?, isRecorded: Bool)
+  /// An item is left to the next run; what is recorded of it may say more than that.
+  case left(PlannedItem, isRecorded: Bool)
+  /// What has come of an item's file is kept from now on.
+  case kept(PlannedItem, ResumePoint)
+  /// A file is whole and waits for its final name.
+  case whole(WholeFile)
+
+  /// What the journal is told.
+  var record: ItemRecord? {
+    switch self {
+    case .failed(let event, let item, let resume, isRecorded: false):
+      guard case .failed(let failure, let attempts) = event.kind else { return nil }
+      return item.record(.failed(failure, attempts: attempts, resume))
+    case .left(let item, isRecorded: false): return item.record(.left)
+    case .kept(let item, let resume): return item.record(.partial(resume))
+    case .whole(let file): return file.record(as: file.job.path)
+    case .event, .failed, .left: return nil
+    }
+  }
+
+  /// The item that is neither done nor skipped, if that is what it tells.
+  var unfinished: WorkItem? {
+    switch self {
+    case .failed(_, let item, _, _), .left(let item, _): item.source
+    case .event, .kept, .whole: nil
+    }
+  }
+
+  /// The file that waits for its name.
+  var file: WholeFile? { if case .whole(let file) = self { file } else { nil } }
+
+  /// What the sink is told, unless that is known only when a file has its name.
+  var event: DownloadEvent? {
+    switch self {
+    case .event(let event), .failed(let event, _, _, _): event
+    case .left, .kept, .whole: nil
+    }
+  }
+}
+
+/// What came of a whole file.
+enum Settlement: Sendable {
+  /// It has its final name.
+  case done(DownloadedFile)
+  /// The file of an earlier run has its name now, or holds the same bytes.
+  case skipped(SkipReason, path: String)
+  /// It cannot have a name.
+  case failed(DownloadFailure)
+  /// The journal cannot be told of it, so it is left to the next run.
+  case left
+}
+
+/// Tells the journal what happened and gives whole files their names, in this order.
+///
+/// A row that is written before its file has the name is worth nothing if the process ends in
+/// between, for the next run finds no file. The other way round a file would be there that nobody
+/// knows, and the next run would fetch it again.
+struct Settler {
+  let journal: (any DownloadJournal)?
+  let folder: OutputFolder
+  let collisions: CollisionPolicy
+
+  /// Settles what happened.
+  ///
+  /// - Returns: What came of each whole file, in the order of the news.
+  /// - Throws: What kept the journal from being written. Files that have no row then get no name.
+  func settle(
+    _ news: [DownloadNews]
+  ) async throws(JournalError) -> [(WholeFile, Settlement)] {
+    let files = news.compactMap(\.file)
+    if let journal {
+      let records = news.compactMap(\.record)
+      if !records.isEmpty { try await journal.append(records) }
+    }
+    var settlements: [(WholeFile, Settlement)] = []
+    for file in files { settlements.append((file, try await settle(file))) }
+    return settlements
+  }
+
+  private func settle(_ file: WholeFile) async throws(JournalError) -> Settlement {
+    let path = file.job.path
+    let isOwn = file.job.previous?.path == path.description
+    do throws(DownloadFailure) {
+      let settlement = try name(file, path, replacing: isOwn || collisions == .overwrite)
+      if let settlement { return settlement }
+      if collisions == .skip { return .skipped(.collision, path: path.description) }
+    } catch {
+      return .failed(error)
+    }
+    let alternative = path.alternative(for: file.job.item.address)
+    guard collisions == .suffix, alternative != path else { return .failed(taken(path)) }
+    // The row has to be there before the name is, here too.
+    try await journal?.append([file.record(as: alternative)])
+    do throws(DownloadFailure) {
+      return try name(file, alternative, replacing: false) ?? .failed(taken(path, alternative))
+    } catch {
+      return .failed(error)
+    }
+  }
+
+  private func taken(_ paths: OutputPath...) -> DownloadFailure {
+    let names = paths.map { "“\($0)”" }.joined(separator: " and ")
+    return DownloadFailure(.name, "Something else is there by the name \(names)")
+  }
+
+  /// Gives the file a path, or returns nil if something else has it.
+  private func name(
+    _ file: WholeFile, _ path: OutputPath, replacing: Bool
+  ) throws(DownloadFailure) -> Settlement? {
+    switch try file.commit(as: path, replacing: replacing, in: folder) {
+    case .taken: return nil
+    case .unchanged: return .skipped(.unchanged, path: path.description)
+    case .committed:
+      guard var done = file.download else {
+        return .skipped(.alreadyDone, path: path.description)
+      }
+      done.name = path.description
+      return .done(done)
+    }
+  }
+}
+
+extension Settlement {
+  /// Whether nothing is left to do about the item.
+  var isFinished: Bool {
+    switch self {
+    case .done, .skipped: true
+    case .failed, .left: false
+    }
+  }
+
+  /// What the sink is told of it, if anything.
+  func kind(attempts: Int, duration: Duration) -> DownloadEvent.Kind? {
+    switch self {
+    case .done(var file):
+      file.duration = duration
+      return .done(file)
+    case .skipped(let reason, let path): return .skipped(reason, file: path)
+    case .failed(let failure): return .failed(failure, attempts: attempts)
+    case .left: return nil
+    }
+  }
+}

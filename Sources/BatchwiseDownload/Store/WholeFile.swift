@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Synchronization
+
+/// A file that is whole and right, on its way to its final name.
+final class WholeFile: Sendable {
+  let job: DownloadJob
+  /// What is told of it; nil if an earlier run has fetched it, and ended before it had its name.
+  let download: DownloadedFile?
+  private let stored: StoredFile
+  private let partial: Mutex<PartialFile?>
+
+  /// A file that this run has fetched.
+  init(
+    _ partial: consuming PartialFile, of job: DownloadJob, _ download: DownloadedFile,
+    validator: Validator?
+  ) {
+    self.job = job
+    self.download = download
+    stored = StoredFile(
+      path: job.path.description, bytes: download.bytes, sha256: download.sha256,
+      validator: validator)
+    self.partial = Mutex(consume partial)
+  }
+
+  /// A file that an earlier run has kept for its item.
+  init(keptFor job: DownloadJob, _ stored: StoredFile) {
+    self.job = job
+    download = nil
+    self.stored = stored
+    partial = Mutex(nil)
+  }
+
+  /// What the journal is told before the file has the path.
+  func record(as path: OutputPath) -> ItemRecord {
+    var file = stored
+    file.path = path.description
+    return job.item.record(.done(file))
+  }
+
+  /// Gives the file a path; see ``PartialFile/commit(as:replacing:)``.
+  func commit(
+    as path: OutputPath, replacing: Bool, in folder: OutputFolder
+  ) throws(DownloadFailure) -> CommitResult {
+    try partial.withLock { partial throws(DownloadFailure) in
+      if partial == nil, download == nil {
+        do throws(SystemError) {
+          partial = try PartialFile(keptFor: job.item.key, in: folder)
+        } catch {
+          throw DownloadFailure(disk: error)
+        }
+      }
+      guard let result = try partial?.commit(as: path, replacing: replacing) else {
+        throw DownloadFailure(.disk, "The partial file is gone")
+      }
+      if result == .taken { return result }
+      // Of no more use, whoever brought it.
+      if result == .unchanged { partial?.discard() }
+      partial = nil
+      return result
+    }
+  }
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The few characters that heads are made of.
+enum Ascii {
+  /// A part of a line.
+  typealias Bytes = Slice<UnsafeRawBufferPointer>
+
+  static let newline = UInt8(ascii: "\n")
+  static let carriageReturn = UInt8(ascii: "\r")
+  static let space = UInt8(ascii: " ")
+  static let colon = UInt8(ascii: ":")
+  static let comma = UInt8(ascii: ",")
+  static let slash = UInt8(ascii: "/")
+
+  static func lowercased(_ byte: UInt8) -> UInt8 {
+    UInt8(ascii: "A")...UInt8(ascii: "Z") ~= byte ? byte | 0x20 : byte
+  }
+
+  static func isBlank(_ byte: UInt8) -> Bool {
+    byte == space || byte == UInt8(ascii: "\t") || byte == carriageReturn || byte == newline
+  }
+
+  static func trimmed(_ bytes: Bytes) -> Bytes {
+    var start = bytes.startIndex
+    var end = bytes.endIndex
+    let base = bytes.base
+    while start < end, isBlank(base[start]) { start += 1 }
+    while start < end, isBlank(base[end - 1]) { end -= 1 }
+    return base[start..<end]
+  }
+
+  static func isDigit(_ byte: UInt8) -> Bool { UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte }
+
+  /// Whether there is nothing but letters, digits, signs and spaces.
+  static func isPrintable(_ bytes: Bytes) -> Bool {
+    for byte in UnsafeRawBufferPointer(rebasing: bytes) where byte < 0x20 || byte > 0x7e {
+      return false
+    }
+    return true
+  }
+
+  /// The number that the digits write, or nothing if they are none, too many, or no digits.
+  static func number(_ digits: Bytes) -> Int64? {
+    if digits.isEmpty { return nil }
+    var number: Int64 = 0
+    for digit in digits {
+      guard isDigit(digit) else { return nil }
+      let (tens, overflow) = number.multipliedReportingOverflow(by: 10)
+      let (sum, carry) = tens.addingReportingOverflow(Int64(digit - UInt8(ascii: "0")))
+      if overflow || carry { return nil }
+      number = sum
+    }
+    return number
+  }
+
+  /// Whether the bytes are these, in either case; the word is given in lower case.
+  static func isEqual(_ bytes: Bytes, _ word: StaticString) -> Bool {
+    guard bytes.count == word.utf8CodeUnitCount else { return false }
+    var index = bytes.startIndex
+    for offset in 0..<word.utf8CodeUnitCount {
+      guard lowercased(bytes.base[index]) == word.utf8Start[offset] else { return false }
+      index += 1
+    }
+    return true
+  }
+}
