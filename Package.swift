@@ -55,9 +55,14 @@ let package = Package(
       providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
 
+    // What only the origins of tests need: the server's side of TLS.
+    .systemLibrary(
+      name: "CTestTLS", path: "Tests/CTestTLS", pkgConfig: "libssl",
+      providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
+
     // Tests mirror the sources; TestSupport holds what several of them need.
     .target(
-      name: "TestSupport", dependencies: ["BatchwiseDownload", "BatchwiseTesting"],
+      name: "TestSupport", dependencies: ["BatchwiseDownload", "BatchwiseTesting", "CTestTLS"],
       path: "Tests/TestSupport"),
     .testTarget(name: "BatchwiseTests", dependencies: ["Batchwise", "BatchwiseTesting"]),
     .testTarget(

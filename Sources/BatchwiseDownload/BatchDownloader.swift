@@ -161,8 +161,9 @@ public final class BatchDownloader: Sendable {
       do {
         items = try await source.next(upTo: room)
       } catch {
-        if !Task.isCancelled { stop(.listUnreadable(String(describing: error))) }
-        return
+        if Task.isCancelled { return }
+        let ending = (error as? ListFormatError).map(DownloadReport.Ending.listNotUnderstood)
+        return stop(ending ?? .listUnreadable(String(describing: error)))
       }
       // A cancelled source may say anything, even that the list has ended in the midst of a line.
       if Task.isCancelled { return }

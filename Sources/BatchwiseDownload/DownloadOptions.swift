@@ -31,6 +31,9 @@ public struct DownloadOptions: Sendable {
   /// How long a transfer waits for what.
   public var timeouts = TransferTimeouts()
 
+  /// Which files are wanted, by their size and kind.
+  public var filter = FileFilter()
+
   /// How files are named for which the list gives no name.
   public var naming = Naming.url
 
@@ -55,8 +58,6 @@ public struct DownloadOptions: Sendable {
     public var refreshesDone = false
     /// Tries again what has failed for good.
     public var retriesFailed = false
-    /// Fetches everything again, and replaces what was written before.
-    public var fetchesEverything = false
 
     /// Leaves what is done, and counts what has failed as failed again.
     public init() {}

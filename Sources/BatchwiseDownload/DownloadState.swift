@@ -100,6 +100,7 @@ struct DownloadState {
     guard ending == nil else { return }
     for entry in entries {
       lastID += 1
+      status.read = lastID
       switch entry {
       case .flawed(let item, let failure):
         status.failed += 1

@@ -18,7 +18,8 @@ final class DigestMethod: @unchecked Sendable {
   private let method: OpaquePointer
   private let free = Mutex<[Context]>([])
 
-  private struct Context: @unchecked Sendable {  // Handed from one owner to the next, under the lock.
+  /// `@unchecked Sendable`: handed from one owner to the next, under the lock.
+  private struct Context: @unchecked Sendable {
     let pointer: OpaquePointer
   }
 

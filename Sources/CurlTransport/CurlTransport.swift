@@ -69,7 +69,7 @@ public final class CurlTransport: Transport {
   /// How often the loop has waited so far: next to never while nothing happens.
   package var rounds: Int { loop.rounds.load(ordering: .relaxed) }
 
-  /// How many names have been looked up so far for transfers whose turn it was.
+  /// How many names have been looked up so far, or begun to be.
   package var lookupCount: Int { loop.lookupCount.load(ordering: .relaxed) }
 }
 
@@ -89,10 +89,12 @@ extension CurlTransport {
       #endif
     }
 
-    func make(for multi: UnsafeMutableRawPointer) throws(CurlTransportError) -> any LoopDriver {
+    func make(
+      for multi: UnsafeMutableRawPointer, mayPause: Bool
+    ) throws(CurlTransportError) -> any LoopDriver {
       switch self {
       #if os(Linux)
-        case .epoll: try EpollDriver(multi: multi)
+        case .epoll: try EpollDriver(multi: multi, mayPause: mayPause)
       #endif
       case .poll: try PollDriver(multi: multi)
       }

@@ -19,6 +19,9 @@ actor JournalWriter {
   private var foldFailure: JournalError?
   private let recordsOfStep: Int
   private var isPlaceEmpty: Bool
+  /// Knows of every record, if there was none when the journal was opened: a long list that is
+  /// fetched for the first time is then looked up in memory.
+  private var filter: KeyFilter?
   private var forgotten: Int64
   private var buffer = TextBuffer()
 
@@ -33,6 +36,7 @@ actor JournalWriter {
     var tail = Tail(lastID: state.folded, mostRecords: pace.records)
     try file.eachUnfolded(after: state.folded) { key, id, _ in tail.add(key: key, id: id) }
     self.tail = tail
+    filter = tail.lastID == 0 ? KeyFilter() : nil
     recordsOfStep = pace.step
     self.file = file
   }
@@ -59,7 +63,7 @@ actor JournalWriter {
       var id = first
       for batch in batches {
         for record in batch {
-          RecordColumns.bind(record, id: id, to: file.insert, &self.buffer)
+          try RecordColumns.bind(record, id: id, to: file.insert, &self.buffer)
           try file.insert.run()
           id += 1
         }
@@ -69,6 +73,7 @@ actor JournalWriter {
     for batch in batches {
       for record in batch {
         tail.add(key: record.key.rawValue, id: id)
+        filter?.add(record.key.rawValue)
         id += 1
       }
     }
@@ -78,17 +83,22 @@ actor JournalWriter {
   func records(of keys: [ItemKey]) throws(JournalError) -> [ItemRecord?] {
     let file = try openFile()
     var records: [ItemRecord?] = Array(repeating: nil, count: keys.count)
-    if isPlaceEmpty && keys.allSatisfy({ tail.id(of: $0.rawValue) == nil }) { return records }
+    guard keys.contains(where: { isPerhapsThere($0.rawValue) }) else { return records }
     try file.database.snapshot { () throws(JournalError) in
-      for (index, key) in keys.enumerated() {
-        if let id = self.tail.id(of: key.rawValue) {
-          records[index] = try file.record(id, of: key, forgotten: self.forgotten)
-        } else if !self.isPlaceEmpty {
-          records[index] = try file.record(of: key, forgotten: self.forgotten)
-        }
+      for (index, key) in keys.enumerated() where self.isPerhapsThere(key.rawValue) {
+        records[index] =
+          if let id = self.tail.id(of: key.rawValue) {
+            try file.record(id, of: key, forgotten: self.forgotten)
+          } else {
+            try file.record(of: key, forgotten: self.forgotten)
+          }
       }
     }
     return records
+  }
+
+  private func isPerhapsThere(_ key: Int64) -> Bool {
+    filter.map { $0.mayContain(key) } ?? (!isPlaceEmpty || tail.id(of: key) != nil)
   }
 
   func forget() throws(JournalError) {

@@ -33,6 +33,7 @@ public final class SQLiteJournal: DownloadJournal {
   ///   - discardingUnusable: Whether a journal that is damaged, or of a later version, is put aside
   ///     under another name (`.unusable-1`) in favour of a new one. What never was a journal of ours
   ///     is refused in any case.
+  /// - Returns: The journal, which has the file to itself.
   /// - Throws: ``JournalError`` with ``JournalError/Kind/inUse`` if another run has it, `foreign` or
   ///   `damaged` if it is none that can be used, `diskFull`, or `unusable` if it cannot be opened.
   ///   What lies at the path is then left as it was.

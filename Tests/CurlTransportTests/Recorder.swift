@@ -87,6 +87,12 @@ final class Recorder: TransferHandler {
   }
 }
 
+/// A host that is nowhere, which the system knows without asking anybody: a part of its name is longer
+/// than any may be. Resolvers answer for other names as they please, and when they please.
+func nowhere(_ number: Int = 0) -> String {
+  String(repeating: "x", count: 64) + "\(number).invalid"
+}
+
 extension CurlTransport {
   /// Fetches one address and returns what its handler was told.
   func fetch(
@@ -99,6 +105,11 @@ extension CurlTransport {
 }
 
 extension TransferEnd {
+  /// What may help against a failure; nothing if it is none.
+  var remedy: DownloadFailure.Remedy? {
+    if case .failed(let failure) = self { failure.remedy } else { nil }
+  }
+
   /// The reason of a failure; nothing if it is none.
   var reason: DownloadFailure.Reason? {
     if case .failed(let failure) = self { failure.reason } else { nil }

@@ -125,6 +125,45 @@ struct JournalCrashTests {
     }
   }
 
+  @Test("tells nothing that never was when its log is damaged that was partly written into it")
+  func damagedAfterCheckpoint() async throws {
+    let folder = try TemporaryFolder()
+    let count: Int64 = 900
+    await #expect(processExitsWith: .signal(SIGKILL)) {
+      [path = folder.journal as String, count = count as Int64] in
+      let journal = try SQLiteJournal.open(path: path, folding: FoldPace(records: 60, step: 8))
+      for number in 0..<count { try await journal.append(batch(number)) }
+      kill(getpid(), SIGKILL)
+      withExtendedLifetime(journal) {}
+    }
+    let main = try #require(folder["journal.sqlite"])
+    let log = try #require(folder["journal.sqlite-wal"])
+    // So much was written that it must have begun anew.
+    #expect(main.count > 100_000 && log.count > 3 << 20)
+    var versions: [Int64: [ItemRecord]] = [:]
+    for number in 0..<count {
+      for record in batch(number) { versions[record.key.rawValue, default: []].append(record) }
+    }
+    let all = keys(0..<count * batchSize)
+    for position in stride(from: 40, to: log.count, by: log.count / 25) {
+      let torn = try TemporaryFolder()
+      var log = log
+      log[position] ^= 0x40
+      try torn.write(main, to: "journal.sqlite")
+      try torn.write(log, to: "journal.sqlite-wal")
+      do throws(JournalError) {
+        let journal = try SQLiteJournal.open(path: torn.journal)
+        let found = try await journal.records(of: all)
+        let isKnown = zip(all, found).allSatisfy { key, record in
+          record.map { versions[key.rawValue]?.contains($0) == true } ?? true
+        }
+        #expect(isKnown, "at \(position)")
+      } catch {
+        #expect(error.kind == .damaged, "\(error)")
+      }
+    }
+  }
+
   /// Opens the journal, and looks whether it knows some of the first batches and nothing else.
   ///
   /// - Returns: How many batches it knows, or -1 if it was refused as damaged.

@@ -36,6 +36,21 @@ struct JournalLockTests {
     #expect(try await second.records(of: keys([1])) == [done(1)])
   }
 
+  @Test("A run whose files were removed takes no other's lock away at its end")
+  func removed() async throws {
+    let first = try SQLiteJournal.open(path: folder.journal)
+    for name in folder.names {
+      try FileManager.default.removeItem(atPath: folder.path + "/" + name)
+    }
+    let second = try SQLiteJournal.open(path: folder.journal)
+    await first.close()
+    #expect(throws: JournalError.self) { () throws in
+      _ = try SQLiteJournal.open(path: folder.journal)
+    }
+    try await second.append([done(1)])
+    #expect(try SQLiteJournal.summary(path: folder.journal)?.done == 1)
+  }
+
   @Test("A journal that is no longer held is free")
   func dropped() async throws {
     for number in Int64(0)..<5 {

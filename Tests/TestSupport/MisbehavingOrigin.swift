@@ -74,15 +74,40 @@ public final class MisbehavingOrigin: Sendable {
   public let port: UInt16
 
   private let stage: Stage
+  private let security: Security
+
+  /// Whether, and how, an origin's connections are encrypted.
+  public enum Security: Sendable, Equatable {
+    /// Not at all.
+    case none
+    /// With ``TestCertificate``, speaking HTTP/1.1.
+    case tls
+    /// With ``TestCertificate``, speaking HTTP/2 to whoever can. Its preface is a request for the
+    /// path `*`, to be answered with `frames`.
+    case tlsWithHTTP2
+    /// Not at all, though its addresses say so: a connection is closed, or reset, as soon as the client
+    /// has said something on it.
+    case tlsCutOff(withReset: Bool)
+  }
 
   /// Starts an origin on a free port.
   ///
-  /// - Parameter greeting: What every connection is sent before anything was asked on it.
+  /// - Parameters:
+  ///   - greeting: What every connection is sent before anything was asked on it.
+  ///   - security: Whether its connections are encrypted.
   /// - Throws: `POSIXError` if there is no port to listen on.
-  public init(greeting: String = "") throws {
+  public init(greeting: String = "", security: Security = .none) throws {
+    let tls: OriginTLS?
+    switch security {
+    case .none, .tlsCutOff: tls = nil
+    case .tls, .tlsWithHTTP2:
+      tls = OriginTLS(offersHTTP2: security == .tlsWithHTTP2)
+      guard tls != nil else { throw POSIXError(.EINVAL) }
+    }
     let listener = try Listener()
     port = listener.port
-    stage = Stage(listener: listener, greeting: greeting)
+    self.security = security
+    stage = Stage(listener: listener, greeting: greeting, security: security, tls: tls)
     stage.begin()
   }
 
@@ -90,7 +115,7 @@ public final class MisbehavingOrigin: Sendable {
 
   /// The address of a path here.
   public func url(_ path: String = "/") -> String {
-    "http://127.0.0.1:\(port)\(path)"
+    "\(security == .none ? "http" : "https")://127.0.0.1:\(port)\(path)"
   }
 
   /// Lays down how a path is answered from now on.
@@ -121,10 +146,16 @@ final class Stage: Sendable {
   let state = Mutex(State())
   private let listener: Listener
   private let greeting: String
+  private let security: MisbehavingOrigin.Security
+  private let tls: OriginTLS?
   private let threads = DispatchGroup()
 
-  init(listener: Listener, greeting: String) {
+  init(
+    listener: Listener, greeting: String, security: MisbehavingOrigin.Security, tls: OriginTLS?
+  ) {
+    self.security = security
     self.listener = listener
+    self.tls = tls
     self.greeting = greeting
   }
 
@@ -152,6 +183,11 @@ final class Stage: Sendable {
   private func thread(_ body: @escaping @Sendable (Stage) -> Void) {
     threads.enter()
     Thread.detachNewThread { [self] in
+      // OpenSSL writes to a connection without asking to be spared this signal.
+      var signals = sigset_t()
+      sigemptyset(&signals)
+      sigaddset(&signals, SIGPIPE)
+      pthread_sigmask(SIG_BLOCK, &signals, nil)
       body(self)
       threads.leave()
     }
@@ -171,8 +207,16 @@ final class Stage: Sendable {
 
   private func serve(_ connection: Connection, number: Int) {
     connection.send(Array(greeting.utf8))
+    var isReady = true
+    if case .tlsCutOff(let withReset) = security {
+      _ = connection.receive()
+      if withReset { connection.closeWithReset() }
+      isReady = false
+    } else if let tls {
+      isReady = connection.secure(by: tls)
+    }
     var turn = 0
-    while let head = connection.readHead() {
+    while isReady, let head = connection.readHead() {
       turn += 1
       let request = MisbehavingOrigin.Request(head: head, connection: number, turn: turn)
       let exchange = MisbehavingOrigin.Exchange(request: request, connection: connection, self)

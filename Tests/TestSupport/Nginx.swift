@@ -15,21 +15,32 @@ public final class Nginx: Sendable {
   public let root: String
 
   private let folder: String
+  private let isSecured: Bool
   private let guardian: Mutex<Guardian?>
 
   /// Starts the server, and returns when it has answered a first request.
   ///
-  /// - Parameter directives: More lines for the `server` block of its configuration.
+  /// - Parameters:
+  ///   - isSecured: Whether it speaks HTTP/2 and HTTP/1.1 over TLS, with ``TestCertificate``.
+  ///   - directives: More lines for the `server` block of its configuration.
   /// - Throws: ``Failure`` with what the server said, if it is missing or does not start.
-  public init(directives: String = "") throws {
+  public init(isSecured: Bool = false, directives: String = "") throws {
+    self.isSecured = isSecured
     let program = try Nginx.findProgram()
     let listener = try LoopbackListener()
     port = listener.port
     folder = "\(NSTemporaryDirectory())batchwise-nginx-\(UUID())"
     root = "\(folder)/files"
     try FileManager.default.createDirectory(atPath: root, withIntermediateDirectories: true)
-    try Nginx.configuration(port: port, directives: directives)
-      .write(toFile: "\(folder)/nginx.conf", atomically: false, encoding: .utf8)
+    let security =
+      isSecured
+      ? "ssl_certificate certificate.pem; ssl_certificate_key certificate.pem;" : ""
+    try (TestCertificate.certificate + TestCertificate.key)
+      .write(toFile: "\(folder)/certificate.pem", atomically: false, encoding: .utf8)
+    try Nginx.configuration(
+      listen: "127.0.0.1:\(port)\(isSecured ? " ssl http2" : "")",
+      directives: security + directives
+    ).write(toFile: "\(folder)/nginx.conf", atomically: false, encoding: .utf8)
     guardian = Mutex(try Guardian(program: program, folder: folder, socket: listener.descriptor))
     try waitUntilReady(closing: listener)
   }
@@ -40,7 +51,7 @@ public final class Nginx: Sendable {
 
   /// The address of a file, by its path relative to the folder.
   public func url(of path: String = "") -> String {
-    "http://127.0.0.1:\(port)/\(path)"
+    "\(isSecured ? "https" : "http")://127.0.0.1:\(port)/\(path)"
   }
 
   /// Puts a file into the folder that is served, making the folders above it.
@@ -108,7 +119,7 @@ public final class Nginx: Sendable {
   private static let readyPath = "/.ready"
 
   /// Paths without a leading slash are relative to the server's own folder.
-  private static func configuration(port: UInt16, directives: String) -> String {
+  private static func configuration(listen: String, directives: String) -> String {
     """
     \(geteuid() == 0 ? "user root root;" : "")
     daemon off;
@@ -135,7 +146,7 @@ public final class Nginx: Sendable {
       tcp_nopush on;
       keepalive_requests 1000000;
       server {
-        listen 127.0.0.1:\(port);
+        listen \(listen);
         root files;
         location = \(readyPath) { return 204; }
         \(directives)

@@ -46,6 +46,10 @@ extension MisbehavingOrigin {
       gate.wait()
     }
 
+    /// Blocks until bytes come that are no part of what was read, and returns them; nothing if the
+    /// client closes.
+    public func receive() -> [UInt8]? { connection.receive() }
+
     /// Blocks until the client closes the connection or sends more.
     public func waitForClient() { _ = connection.readHead() }
 

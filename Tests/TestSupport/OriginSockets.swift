@@ -69,6 +69,7 @@ final class Connection: Sendable {
   private let descriptor: CInt
   private let isOpen = Mutex(true)
   private let unread = Mutex<[UInt8]>([])
+  private let session = Mutex<OriginTLS.Session?>(nil)
 
   init(descriptor: CInt) {
     self.descriptor = descriptor
@@ -92,20 +93,48 @@ final class Connection: Sendable {
           defer { unread.removeSubrange(..<range.upperBound) }
           return String(decoding: unread[..<range.upperBound], as: UTF8.self)
         }
-        let count = recv(descriptor, &chunk, chunk.count, 0)
+        let count = receive(&chunk)
         if count <= 0 { return nil }
         unread += chunk[..<count]
       }
     }
   }
 
+  /// Whatever comes next; nothing if the client closes.
+  func receive() -> [UInt8]? {
+    unread.withLock { unread in
+      if !unread.isEmpty {
+        defer { unread = [] }
+        return unread
+      }
+      var chunk = [UInt8](repeating: 0, count: 4096)
+      let count = receive(&chunk)
+      return count <= 0 ? nil : Array(chunk[..<count])
+    }
+  }
+
+  /// Agrees with the client on encryption; returns whether that worked.
+  func secure(by tls: OriginTLS) -> Bool {
+    let session = tls.accept(descriptor)
+    self.session.withLock { $0 = session }
+    return session != nil
+  }
+
+  private func receive(_ chunk: inout [UInt8]) -> Int {
+    if let session = session.withLock({ $0 }) { return session.receive(&chunk) }
+    return recv(descriptor, &chunk, chunk.count, 0)
+  }
+
   /// Sends everything, unless the client has gone.
   func send(_ bytes: [UInt8]) {
+    let session = session.withLock { $0 }
     var rest = bytes[...]
     while !rest.isEmpty {
-      let count = rest.withUnsafeBytes {
-        Foundation.send(descriptor, $0.baseAddress, $0.count, noSignal)
-      }
+      let count =
+        session?.send(rest)
+        ?? rest.withUnsafeBytes {
+          Foundation.send(descriptor, $0.baseAddress, $0.count, noSignal)
+        }
       if count <= 0 { return }
       rest = rest.dropFirst(count)
     }
@@ -116,6 +145,7 @@ final class Connection: Sendable {
     var option = linger(l_onoff: 1, l_linger: 0)
     setsockopt(
       descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
+    session.withLock { $0 = nil }
     close()
   }
 
@@ -127,6 +157,10 @@ final class Connection: Sendable {
   }
 
   func close() {
+    session.withLock { session in
+      session?.end()
+      session = nil
+    }
     isOpen.withLock { isOpen in
       if isOpen { _ = Foundation.close(descriptor) }
       isOpen = false

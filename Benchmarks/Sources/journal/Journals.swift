@@ -150,12 +150,13 @@ private func bareInserts(_ records: [ItemRecord], _ batch: Int, _ path: String) 
 
 func measureSizes(_ sizes: [Int], in folder: String) async throws {
   print(
-    "\n   records  append/s  bytes/rec   open ms   RSS kB  peak kB  hits/s  misses/s  status ms"
+    "\n   records  append/s  bytes/rec   open ms   RSS kB  peak kB  hits/s  misses/s  fresh/s  status ms"
       + "  largest log")
   for count in sizes {
     let path = folder + "/s"
     var largestLog = 0
     let fill: Double
+    var fresh = 0.0
     do {
       let journal = try SQLiteJournal.open(path: path)
       fill = try await seconds {
@@ -166,6 +167,7 @@ func measureSizes(_ sizes: [Int], in folder: String) async throws {
           if next % 1000 == 0 { largestLog = max(largestLog, size(path + "-wal")) }
         }
       }
+      fresh = try await lookups(journal, (0..<20_000).map { record(-1 - $0).key }, false)
       await journal.close()
     }
     let bytes = Double(size(path)) / Double(count)
@@ -187,6 +189,7 @@ func measureSizes(_ sizes: [Int], in folder: String) async throws {
       column(bytes, width: 10), column(open * 1000, places: 1, width: 9),
       column("\(residentKilobytes())", 8), column("\(residentKilobytes("VmHWM:"))", 8),
       column(median(hits), width: 7), column(median(misses), width: 9),
+      column(fresh, width: 8),
       column(status * 1000, places: 1, width: 10), column("\(largestLog >> 10) kB", 12))
     await journal.close()
     remove(path)
@@ -203,4 +206,25 @@ private func lookups(
     }
   }
   return Double(keys.count) / time
+}
+
+// MARK: - Beginning and ending
+
+/// What a run of few items pays: a new journal, one record, and the end.
+func measureBeginnings(in folder: String) async throws {
+  var times: [[Double]] = [[], [], [], []]
+  for _ in 0..<15 {
+    let path = folder + "/n"
+    var journal: SQLiteJournal?
+    times[0].append(try await seconds { journal = try SQLiteJournal.open(path: path) })
+    times[1].append(try await seconds { try await journal?.append([record(1)]) })
+    times[2].append(await seconds { await journal?.close() })
+    times[3].append(try await seconds { journal = try SQLiteJournal.open(path: path) })
+    await journal?.close()
+    remove(path)
+  }
+  let figures = times.map { decimal(median($0) * 1000, 2) }
+  print(
+    "\nms to make \(figures[0]), to append one \(figures[1]), to close \(figures[2]), "
+      + "to open again \(figures[3])")
 }

@@ -2,7 +2,7 @@
 
 import Glibc
 
-/// Measures the journal and the digests: `journal [FOLDER [appends | digests | RECORDS ...]]`.
+/// Measures the journal and the digests: `journal [FOLDER [appends | begin | digests | RECORDS ...]]`.
 @main
 enum Main {
   static func main() async throws {
@@ -14,6 +14,7 @@ enum Main {
     if words.count < 2 { try await measureSizes([100_000, 1_000_000], in: folder) }
     if !sizes.isEmpty { try await measureSizes(sizes, in: folder) }
     if words.count < 2 || words.contains("appends") { try await measureAppends(in: folder) }
+    if words.count < 2 || words.contains("begin") { try await measureBeginnings(in: folder) }
     if words.count < 2 || words.contains("digests") { measureDigests() }
   }
 }

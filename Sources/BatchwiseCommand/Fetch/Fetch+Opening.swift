@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import BatchwiseDownload
+internal import SQLiteJournal
 
 #if canImport(Glibc)
   internal import Glibc
@@ -42,6 +43,47 @@ extension Fetch {
     }
   }
 
+  /// Opens the journal for the run, or returns nil where nothing is to be remembered.
+  func openJournal(in folder: OutputFolder) async throws(Refusal) -> SQLiteJournal? {
+    guard options.usesJournal else { return nil }
+    let path: String
+    do throws(OutputFolderError) {
+      if let named = options.journal { path = named } else { path = try folder.journalPath() }
+    } catch {
+      throw Refusal(.cannotCreate, error.path, "\(error.cause)")
+    }
+    do throws(JournalError) {
+      let journal = try SQLiteJournal.open(path: path, discardingUnusable: options.isFresh)
+      if options.isFresh { try await journal.forget() }
+      return journal
+    } catch {
+      throw Refusal(error)
+    }
+  }
+
+  /// Opens the file for what is not done at the end, and empties it, unless it is the list.
+  func openUnfinished(besides list: Int32?) throws(Refusal) -> OutputStream? {
+    guard let path = options.unfinished else { return nil }
+    let file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+    guard file >= 0 else {
+      throw Refusal(.cannotCreate, of: "--unfinished", path, "\(SystemError(errno))")
+    }
+    if let list, Self.isSameFile(list, file) {
+      close(file)
+      throw Refusal(.usage, of: "--unfinished", path, "this is the list; give another file")
+    }
+    _ = ftruncate(file, 0)  // It fails where there is nothing to empty.
+    return OutputStream(descriptor: file)
+  }
+
+  /// Where in the list its first line is, or nil if it is no file that could be read again.
+  static func start(of list: Int32) -> off_t? {
+    var status = stat()
+    guard fstat(list, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+    let start = lseek(list, 0, SEEK_CUR)
+    return start >= 0 ? start : nil
+  }
+
   /// Opens the events file and empties it, unless it is the list: that would be lost, or be read
   /// on and on for what is written at its end.
   func openEvents(besides list: Int32?) throws(Refusal) -> EventWriter? {
@@ -80,27 +122,16 @@ extension Fetch {
     #else
       let resource = RLIMIT_NOFILE
     #endif
-    guard getrlimit(resource, &files) == 0 else { return options.limit }
+    guard getrlimit(resource, &files) == 0 else { return options.run.limit }
     files.rlim_cur = files.rlim_max
     setrlimit(resource, &files)
-    guard getrlimit(resource, &files) == 0 else { return options.limit }
+    guard getrlimit(resource, &files) == 0 else { return options.run.limit }
     let most = max(1, (Int(clamping: files.rlim_cur) - 64) / 3)
-    if options.limit > most, !options.isQuiet {
+    if options.run.limit > most, !options.isQuiet {
       OutputStream.standardError.write(
-        "batchwise: --limit \(options.limit): lowered to \(most), for this process may open only "
+        "batchwise: --limit \(options.run.limit): lowered to \(most), for this process may open only "
           + "\(files.rlim_cur) files\n")
     }
-    return min(options.limit, most)
-  }
-}
-
-/// The addresses given as arguments, and then those of a list.
-struct ArgumentsThenList: WorkSource {
-  var arguments: WorkList
-  var list: URLListReader?
-
-  mutating func next(upTo count: Int) async throws -> [WorkItem]? {
-    if let items = arguments.next(upTo: count) { return items }
-    return try await list?.next(upTo: count)
+    return min(options.run.limit, most)
   }
 }

@@ -44,15 +44,25 @@ struct Recovery {
     }
   }
 
+  /// Why a checksum cannot be compared with, or nil if it can.
+  private func failure(for checksum: Checksum?) -> DownloadFailure? {
+    guard let checksum else { return nil }
+    guard let digests else {
+      return DownloadFailure(.checksum, "Nothing here computes digests")
+    }
+    return digests.failure(for: checksum.algorithm)
+  }
+
   /// The entries for items, in the same order; the first one is the list's item of that number.
   func entries(for items: [WorkItem], from first: Int) async throws(JournalError) -> [ListEntry] {
     var number = first - 1
-    var entries = items.map { item in
+    var entries = items.map { item -> ListEntry in
       number += 1
       do throws(DownloadFailure) {
         let planned = try PlannedItem(
           item, naming: options.naming, number: number, salt: salt)
-        return ListEntry.planned(planned, .new)
+        if let failure = failure(for: item.checksum) { return .flawed(item, failure) }
+        return .planned(planned, .new)
       } catch {
         return .flawed(item, error)
       }

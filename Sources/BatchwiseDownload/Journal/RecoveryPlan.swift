@@ -33,7 +33,7 @@ enum RecoveryPlan: Sendable, Equatable {
       self = .new
       return
     }
-    let startsAnew = options.fetchesEverything || record.isForgotten
+    let startsAnew = record.isForgotten
     switch record.state {
     case .done(let file) where startsAnew:
       self = .fetch(previous: file, isConditional: false, resume: nil)

@@ -30,10 +30,7 @@ struct FileName: Sendable, Hashable, CustomStringConvertible {
 
   /// The name that an address wishes for, by one of the ways to name files.
   ///
-  /// - Parameters:
-  ///   - address: The address.
-  ///   - naming: The way.
-  ///   - number: The item's number in the list, for names that are made of it.
+  /// The number is the item's in the list, for names that are made of it.
   init(for address: WebAddress, _ naming: Naming, number: Int) {
     self.init(for: address)
     let stem: String

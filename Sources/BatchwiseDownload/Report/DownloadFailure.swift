@@ -79,6 +79,15 @@ public struct DownloadFailure: Error, Sendable, Equatable {
   }
 }
 
+extension DownloadFailure {
+  /// The same with the status of the answer that it is about.
+  func with(status: Int?) -> DownloadFailure {
+    var failure = self
+    failure.status = status
+    return failure
+  }
+}
+
 extension DownloadFailure: CustomStringConvertible {
   /// The reason and the sentence.
   public var description: String { "\(reason.rawValue): \(message)" }

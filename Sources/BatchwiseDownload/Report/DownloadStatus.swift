@@ -29,6 +29,9 @@ public struct DownloadStatus: Sendable, Equatable {
   /// Whether nothing more starts until the run is resumed.
   public var isPaused = false
 
+  /// Items read from the list so far, all of them.
+  public var read = 0
+
   /// All items read from the list so far, but for those that a stop has left to the next run.
   public var items: Int { inFlight + waiting + settling + done + failed + skipped }
 
@@ -68,6 +71,8 @@ public struct DownloadReport: Sendable, Equatable {
     case diskFull
     /// The journal could not be written or read; items may be left to the next run.
     case journalFailed(JournalError)
+    /// The list could not be understood, so that nothing was started.
+    case listNotUnderstood(ListFormatError)
     /// The list could not be read on, for the reason given.
     case listUnreadable(String)
   }

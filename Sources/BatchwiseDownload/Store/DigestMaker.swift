@@ -4,6 +4,8 @@
 public protocol DigestMaker: Sendable {
   /// Begins a digest of bytes that are still to come.
   ///
+  /// Not to be asked for a kind that ``failure(for:)`` has an answer for.
+  ///
   /// - Complexity: O(1), and no more than a small transfer can bear.
   func makeDigest(_ algorithm: Checksum.Algorithm) -> any RunningDigest
 

@@ -37,12 +37,11 @@ extension OutputFolder {
     }
   }
 
-  /// Does what gives a file its name, in the folder that the path names, which is made if it is missing.
+  /// Does what gives a file its name, in the folder that the path names, which is made if it is missing,
+  /// and returns the error if that fails.
   ///
-  /// - Parameters:
-  ///   - path: The path.
-  ///   - body: Returns 0, or sets `errno`; called again if the folder was removed meanwhile.
-  /// - Returns: What kept it from being done, or nil.
+  /// The body returns 0, or sets `errno`; it is called again if the folder was removed meanwhile.
+  ///
   /// - Throws: A `name` failure when a link or a file is in the way, a `disk` failure when a folder
   ///   cannot be made.
   func name(
@@ -79,11 +78,7 @@ extension OutputFolder {
 
   /// Looks something up in the folder that the path names.
   ///
-  /// - Parameters:
-  ///   - path: The path.
-  ///   - body: Returns what it found, or nil with `errno`.
-  /// - Returns: What it found, or nil if there is nothing.
-  /// - Throws: What else kept it from looking.
+  /// The body returns what it found, or nil with `errno`.
   private func find<Found>(
     _ path: OutputPath, _ body: (_ folder: Int32, _ name: String) -> Found?
   ) throws(SystemError) -> Found? {

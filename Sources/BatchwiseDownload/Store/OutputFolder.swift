@@ -58,6 +58,19 @@ public final class OutputFolder: Sendable {
     }
   }
 
+  /// Where the folder's journal is kept unless it is told otherwise, in a folder that is made if it is
+  /// missing.
+  ///
+  /// - Throws: An ``OutputFolderError`` when that folder cannot be made, or is something else.
+  public func journalPath() throws(OutputFolderError) -> String {
+    do throws(SystemError) {
+      _ = try partials()
+    } catch {
+      throw OutputFolderError(path: "\(path)/\(OutputPath.reserved)", error)
+    }
+    return "\(path)/\(OutputPath.reserved)/journal.sqlite"
+  }
+
   /// The folder of partial files that have a name; made when it is needed first.
   func partials() throws(SystemError) -> PartialFolder {
     try partialFolder.withLock { folder throws(SystemError) in

@@ -50,6 +50,8 @@ struct DownloadAttempt: ~Copyable {
   private var beginsAnew = false
   /// Why the body is not wanted, or could not be written.
   private var trouble: DownloadFailure?
+  /// The first bytes of the file, while they have to be looked at and are not enough.
+  private var beginning: [UInt8]?
 
   init(_ job: DownloadJob, of context: DownloadContext) {
     self.job = job
@@ -128,17 +130,42 @@ struct DownloadAttempt: ~Copyable {
     // Where the rest was asked for and all of it comes, the file is another one by now. What was kept
     // stays until more than that is there.
     file = nil
+    beginning = context.options.filter.needsFirstBytes ? [] : nil
     resume = head.validator.flatMap { $0.isStrong ? ResumePoint(validator: $0, total: total) : nil }
     return .accept
   }
 
   /// Refuses a file that is not wanted, by what its head tells.
   private func check(_ head: ResponseHead) throws(DownloadFailure) {
-    if case .length(let length) = head.framing, let wanted = job.item.source.size, length != wanted
-    {
+    var length: Int64?
+    if case .length(let announced) = head.framing { length = announced }
+    let filter = context.options.filter
+    if let failure = filter.failure(length: length, mediaType: head.mediaType) {
+      throw failure.with(status: head.status)
+    }
+    if let length, let wanted = job.item.source.size, length != wanted {
       throw DownloadFailure(
         .size, status: head.status, "\(length) bytes were announced, and the list says \(wanted)")
     }
+  }
+
+  /// Refuses a file that is not wanted, by its bytes so far; if it is whole, fewer first bytes have to
+  /// do.
+  private mutating func check(
+    _ bytes: UnsafeRawBufferPointer, isWhole: Bool = false
+  ) throws(DownloadFailure) {
+    let filter = context.options.filter
+    if let failure = filter.failure(received: size) { throw failure.with(status: head?.status) }
+    guard var beginning else { return }
+    beginning += bytes.prefix(FileFilter.firstBytes - beginning.count)
+    self.beginning = beginning
+    guard isWhole || beginning.count == FileFilter.firstBytes else { return }
+    self.beginning = nil
+    let mediaType = head?.mediaType
+    let failure = beginning.withUnsafeBytes {
+      filter.failure(firstBytes: $0, mediaType: mediaType)
+    }
+    if let failure { throw failure.with(status: head?.status) }
   }
 
   /// Writes the bytes, and says whether that went well.
@@ -151,14 +178,32 @@ struct DownloadAttempt: ~Copyable {
       try makeFile()
       try file?.write(body)
       digest?.wrote(body)
-      if let size = file?.size, size >= Self.worthKeeping, file?.isKept == false, resume != nil {
-        try file?.keep(for: job.item.key)
-        isNewlyKept = true
-      }
+    } catch {
+      trouble = DownloadFailure(disk: error)
+      return false
+    }
+    do throws(DownloadFailure) {
+      try check(body)
+    } catch {
+      file?.discard()
+      trouble = error
+      return false
+    }
+    keepIfLong()
+    return trouble == nil
+  }
+
+  /// Keeps a file for a later attempt once enough of it is there.
+  private mutating func keepIfLong() {
+    guard size >= Self.worthKeeping, resume != nil, beginning == nil, file?.isKept == false else {
+      return
+    }
+    do throws(SystemError) {
+      try file?.keep(for: job.item.key)
+      isNewlyKept = true
     } catch {
       trouble = DownloadFailure(disk: error)
     }
-    return trouble == nil
   }
 
   /// Makes the file and what computes its digests, unless they are there.
@@ -229,6 +274,7 @@ struct DownloadAttempt: ~Copyable {
     } catch {
       throw DownloadFailure(disk: error)
     }
+    if offset == 0 { try check(UnsafeRawBufferPointer(start: nil, count: 0), isWhole: true) }
     let size = self.size
     if case .length(let announced) = head.framing, head.bringsFile || offset > 0,
       announced != size - offset
@@ -242,6 +288,10 @@ struct DownloadAttempt: ~Copyable {
       throw DownloadFailure(
         .truncated, status: head.status, "\(size) of \(total) bytes arrived",
         remedy: .anotherAttempt)
+    }
+    if let failure = context.options.filter.failure(wholeLength: size) {
+      file?.discard()
+      throw failure.with(status: head.status)
     }
     if let wanted = job.item.source.size, size != wanted {
       file?.discard()

@@ -2,7 +2,6 @@
 
 internal import BatchwiseDownload
 internal import CCurl
-internal import Synchronization
 
 // A transfer's way through the loop: begun, perhaps waiting for a lookup, with libcurl, ended.
 
@@ -100,7 +99,6 @@ extension CurlLoop {
       // Most have two reasons to be here, and some have ended meanwhile.
       guard case .leading(let host) = slot.lookup else { continue }
       slot.lookup = .none
-      if slot.hasLookedUp { lookupCount.add(1, ordering: .relaxed) }
       follow(
         slot.hasLookedUp ? lookups.state.found(host, at: now) : lookups.state.passed(host))
     }

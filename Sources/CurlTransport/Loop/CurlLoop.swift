@@ -25,7 +25,7 @@ final class CurlLoop: @unchecked Sendable {
   /// How many times the loop has waited; what an idle loop is judged by.
   let rounds = Atomic(0)
 
-  /// How many names were looked up for transfers whose turn it was.
+  /// How many names libcurl has looked up, or begun to.
   let lookupCount = Atomic(0)
 
   /// The time of this round, read once in it, from the loop's beginning on.
@@ -53,6 +53,9 @@ final class CurlLoop: @unchecked Sendable {
   private let start = ContinuousClock.now
   private var nextIdleCheck = Duration.zero
   private var budget: ByteBudget?
+  // The longest pause first, from `firstPaused` on.
+  private var paused: [TransferSlot] = []
+  private var firstPaused = 0
 
   /// How large a buffer may be: for many short bodies, and for long ones.
   private(set) var buffers = (16 * 1024)...(512 * 1024)
@@ -68,7 +71,7 @@ final class CurlLoop: @unchecked Sendable {
     self.settings = settings
     isBudgeted = settings.bandwidth != nil
     do {
-      driver = try kind.make(for: multi)
+      driver = try kind.make(for: multi, mayPause: isBudgeted)
     } catch {
       curl_multi_cleanup(multi)
       throw error
@@ -125,19 +128,26 @@ extension CurlLoop {
   private func wait() {
     let mayRest = commands.isEmpty && inbox.fallAsleep()
     if isBudgeted, let debt = budget?.debt(at: .now - start) {
-      awake += (.now - start) - now
+      passTime()
       driver.rest(atMost: mayRest ? debt : .zero)
       now = .now - start
     } else {
+      if isBudgeted { resumePaused() }
       driver.wait(atMost: mayRest ? timeToIdleCheck : .zero)
-      let last = now
-      now = .now - start
-      awake += now - last
+      passTime()
     }
   }
 
+  /// Takes note of time that went by while the loop worked or waited for its sockets; when it rests,
+  /// time goes by for nobody who waits for bytes.
+  private func passTime() {
+    let last = now
+    now = .now - start
+    awake += now - last
+  }
+
   private func work() {
-    driver.perform { [self] in !isBudgeted || budget?.debt(at: now) == nil }
+    driver.perform { [self] in !isInDebt }
     // First, so that whoever has ended since has not failed for want of an address.
     if !lookedUp.isEmpty { endLookups() }
     finishEnded()
@@ -199,11 +209,38 @@ extension CurlLoop {
     }
   }
 
-  /// Counts bytes that have arrived; when they are more than the bandwidth allows, the loop rests.
-  ///
-  /// It then reads nothing from anybody, and so servers are slowed down by TCP itself.
+  /// Counts bytes that have arrived.
   func spend(_ bytes: Int) {
-    budget?.spend(bytes, at: now)
+    budget?.spend(bytes, at: .now - start)
+  }
+
+  /// Whether more is owed than the bandwidth allows.
+  ///
+  /// Then the loop reads nothing from anybody, and so servers are slowed down by TCP itself.
+  private var isInDebt: Bool { isBudgeted && budget?.debt(at: .now - start) != nil }
+
+  /// Pauses a slot that libcurl is reading for, if more is owed than the bandwidth allows. It would
+  /// read a hundred times before it came back by itself.
+  func pauseIfInDebt(_ slot: TransferSlot) {
+    if !isInDebt { return }
+    slot.pause()
+    paused.append(slot)
+  }
+
+  /// Lets who was paused first read again: one at a time, since each may read a buffer full.
+  private func resumePaused() {
+    while firstPaused < paused.count {
+      let slot = paused[firstPaused]
+      firstPaused += 1
+      if slot.isPaused {
+        slot.resume()
+        break
+      }
+    }
+    if firstPaused == paused.count || firstPaused > 256 {
+      paused.removeFirst(firstPaused)
+      firstPaused = 0
+    }
   }
 
   /// Divides the room for buffers anew when there are more slots.

@@ -18,6 +18,7 @@
     private let epoll: Descriptor
     private let bell: Descriptor
     private let deadEnd: DeadEnd
+    fileprivate let mayPause: Bool
     private var interest = SocketInterest()
     private var timer = Timer.off
 
@@ -30,8 +31,9 @@
       case at(ContinuousClock.Instant)
     }
 
-    init(multi: UnsafeMutableRawPointer) throws(CurlTransportError) {
+    init(multi: UnsafeMutableRawPointer, mayPause: Bool) throws(CurlTransportError) {
       self.multi = multi
+      self.mayPause = mayPause
       epoll = try Descriptor(epoll_create1(ccurl_epoll_cloexec), of: "epoll_create1")
       bell = try Descriptor(eventfd(0, ccurl_eventfd_flags), of: "eventfd")
       deadEnd = try DeadEnd()
@@ -198,13 +200,20 @@
 
   private func socketWish(
     _ easy: UnsafeMutableRawPointer?, _ socket: curl_socket_t, _ wish: CInt,
-    _ driver: UnsafeMutableRawPointer?, _ socketData: UnsafeMutableRawPointer?
+    _ context: UnsafeMutableRawPointer?, _ socketData: UnsafeMutableRawPointer?
   ) -> CInt {
-    guard let driver else { return 0 }
+    guard let context else { return 0 }
+    let driver = Unmanaged<EpollDriver>.fromOpaque(context).takeUnretainedValue()
+    // While its transfer is paused libcurl wants nothing of a socket, which yet is not idle.
+    if driver.mayPause, wish == CURL_POLL_REMOVE, let easy, let slot = ccurl_get_private(easy),
+      TransferSlot.at(slot).isPaused
+    {
+      return 0
+    }
     var events: UInt32 = 0
     if wish == CURL_POLL_IN || wish == CURL_POLL_INOUT { events |= ccurl_epoll_in }
     if wish == CURL_POLL_OUT || wish == CURL_POLL_INOUT { events |= ccurl_epoll_out }
-    Unmanaged<EpollDriver>.fromOpaque(driver).takeUnretainedValue().want(events, of: socket)
+    driver.want(events, of: socket)
     return 0
   }
 

@@ -28,6 +28,13 @@ package struct LookupState<Waiter: Equatable & Sendable>: Sendable {
     /// Who fails as the one did that looked the host up.
     package var fail: [Waiter] = []
 
+    /// Nothing but what is given.
+    package init(go: [Waiter] = [], lookUp: [Leader] = [], fail: [Waiter] = []) {
+      self.go = go
+      self.lookUp = lookUp
+      self.fail = fail
+    }
+
     package var isEmpty: Bool { go.isEmpty && lookUp.isEmpty && fail.isEmpty }
   }
 
@@ -35,6 +42,11 @@ package struct LookupState<Waiter: Equatable & Sendable>: Sendable {
   package struct Leader: Equatable, Sendable {
     package let waiter: Waiter
     package let host: String
+
+    package init(waiter: Waiter, host: String) {
+      self.waiter = waiter
+      self.host = host
+    }
   }
 
   private struct Entry {

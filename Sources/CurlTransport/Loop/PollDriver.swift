@@ -47,14 +47,13 @@ final class PollDriver: LoopDriver {
     curl_multi_timeout(multi, &timer)
     let limit = Int(limit.millisecondsRoundedUp)
     var descriptor = pollfd(fd: bell.number, events: Int16(POLLIN), revents: 0)
-    let isRung = poll(&descriptor, 1, CInt(timer < 0 ? limit : min(limit, timer))) > 0
-    if isRung { silence() }
+    if poll(&descriptor, 1, CInt(timer < 0 ? limit : min(limit, timer))) > 0 { silence() }
   }
 
   // libcurl looks by itself, and from version 8.0 on it sees both.
   func dropUnfitConnections() {}
 
-  /// libcurl reads from every socket that is ready, so a round of them is the least that it reads.
+  /// libcurl reads from every socket that is ready; each is paused when it has read too much.
   func perform(while mayRead: () -> Bool) {
     var timer = 0
     if !mayRead(), curl_multi_timeout(multi, &timer) == CURLM_OK, timer != 0 { return }

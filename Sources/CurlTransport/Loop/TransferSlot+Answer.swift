@@ -2,6 +2,7 @@
 
 internal import BatchwiseDownload
 internal import CCurl
+internal import Synchronization
 
 // What libcurl calls a slot with while it works on its transfer.
 
@@ -47,9 +48,12 @@ extension TransferSlot {
     received += Int64(bytes.count)
     if !head.isComplete { return end(with: .broken("it has a body before its head is over")) }
     switch decision {
-    case .accept: return handler?.receive(body: bytes) == true || end(with: .refused)
-    case .discard: return received <= Self.discardedBytes || end(with: .enough)
+    case .accept where handler?.receive(body: bytes) != true: return end(with: .refused)
+    case .discard where received > Self.discardedBytes: return end(with: .enough)
+    default: break
     }
+    if isBudgeted { loop.pauseIfInDebt(self) }
+    return true
   }
 
   /// Whether it is worth while to read past a body that nobody wants.
@@ -61,10 +65,28 @@ extension TransferSlot {
     }
   }
 
+  /// libcurl asks for numbers in the same way, and answers itself.
+  fileprivate func noteResolver() {
+    hasLookedUp = true
+    if LookupName.of(url) != nil { loop.lookupCount.add(1, ordering: .relaxed) }
+  }
+
   /// Tells the loop, if this slot has its host's turn, that there is a socket or a connection now,
   /// and so no lookup before it.
   func noteLookup() {
     if case .leading = lookup { loop.lookedUp.append(self) }
+  }
+
+  /// Lets libcurl read nothing more for this transfer; only from inside its calls.
+  func pause() {
+    isPaused = true
+    curl_easy_pause(easy, CURLPAUSE_RECV)
+  }
+
+  /// Lets libcurl read on.
+  func resume() {
+    isPaused = false
+    curl_easy_pause(easy, CURLPAUSE_CONT)
   }
 
   private func end(with reason: Stop) -> Bool {
@@ -99,7 +121,7 @@ private func willLookUp(
   _ resolver: UnsafeMutableRawPointer?, _ reserved: UnsafeMutableRawPointer?,
   _ slot: UnsafeMutableRawPointer?
 ) -> CInt {
-  if let slot { TransferSlot.at(slot).hasLookedUp = true }
+  if let slot { TransferSlot.at(slot).noteResolver() }
   return 0
 }
 

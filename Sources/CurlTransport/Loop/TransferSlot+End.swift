@@ -50,7 +50,9 @@ extension TransferSlot {
         hasSentRequest: number(CURLINFO_REQUEST_SIZE) > 0,
         proxyStatus: number(CURLINFO_HTTP_CONNECTCODE),
         isOutOfDescriptors: isOutOfDescriptors(code),
-        wasCutOff: errorMentions("SSL_ERROR_SYSCALL") || errorMentions("unexpected eof")))
+        // OpenSSL says little when the connection fails, and much when the two cannot agree.
+        wasCutOff: systemError != 0 || errorMentions("SSL_connect:")
+          || errorMentions("unexpected eof")))
   }
 
   /// Whether a connection failed because the process, or the system, has too many open files.

@@ -38,6 +38,9 @@ final class TransferSlot {
   /// Whether libcurl has asked a resolver for this transfer.
   var hasLookedUp = false
 
+  /// Whether the transfer is not read from, for the bandwidth's sake.
+  var isPaused = false
+
   /// Why no socket could be opened, if that was so.
   var socketError: CInt = 0
 
@@ -160,6 +163,7 @@ extension TransferSlot {
     if isSecondTry { ccurl_set_long(easy, CURLOPT_FRESH_CONNECT, 0) }
     if headers != nil { dropHeaders() }
     lookup = .none
+    isPaused = false
     defer { handler = nil }
     return handler
   }
@@ -178,6 +182,7 @@ extension TransferSlot {
     received = 0
     stop = nil
     hasLookedUp = false
+    isPaused = false
     socketError = 0
   }
 
@@ -271,7 +276,7 @@ extension TransferSlot {
   /// Connecting has a timeout of its own.
   func hasGoneIdle(at now: Duration) -> Bool {
     if isWaiting { return false }
-    if hasHeard {
+    if hasHeard || isPaused {
       hasHeard = false
       silentSince = now
     }
@@ -301,8 +306,6 @@ extension TransferSlot {
     guard let text = errorText.baseAddress else { return false }
     return String(cString: text).contains(words)
   }
-
-  var hasErrorText: Bool { errorText[0] != 0 }
 }
 
 extension HeaderField {

@@ -93,7 +93,8 @@ struct TransportSettings: Sendable {
     let file = open(path, O_RDONLY | O_CLOEXEC)
     guard file >= 0 else {
       let cause = String(cString: strerror(errno))
-      throw CurlTransportError("The certificates in \(path) cannot be read: \(cause)", isBadOption: true)
+      throw CurlTransportError(
+        "The certificates in \(path) cannot be read: \(cause)", isBadOption: true)
     }
     defer { _ = close(file) }
     let marker = Array("-----BEGIN ".utf8)

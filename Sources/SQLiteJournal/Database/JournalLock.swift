@@ -50,7 +50,8 @@ final class JournalLock: Sendable {
   }
 
   deinit {
-    unlink(path)
+    // Unless somebody has removed it, and another run has made one of its own since.
+    if Self.isStill(descriptor, at: path) { unlink(path) }
     close(descriptor)
   }
 

@@ -29,15 +29,20 @@ final class Statement {
   }
 
   /// Refers to bytes that stay where they are until the statement is reset.
-  func bind(text bytes: UnsafeRawBufferPointer, _ parameter: Int32) {
+  ///
+  /// - Throws: When they are more than the database takes.
+  func bind(text bytes: UnsafeRawBufferPointer, _ parameter: Int32) throws(JournalError) {
     let start = bytes.baseAddress?.assumingMemoryBound(to: CChar.self)
-    sqlite3_bind_text64(
+    let code = sqlite3_bind_text64(
       handle, parameter, start, UInt64(bytes.count), nil, UInt8(SQLITE_UTF8))
+    guard code == SQLITE_OK else { throw database.failure(code) }
   }
 
   /// Refers to bytes that stay where they are until the statement is reset.
-  func bind(blob bytes: UnsafeRawBufferPointer, _ parameter: Int32) {
-    sqlite3_bind_blob64(handle, parameter, bytes.baseAddress, UInt64(bytes.count), nil)
+  func bind(blob bytes: UnsafeRawBufferPointer, _ parameter: Int32) throws(JournalError) {
+    let code = sqlite3_bind_blob64(
+      handle, parameter, bytes.baseAddress, UInt64(bytes.count), nil)
+    guard code == SQLITE_OK else { throw database.failure(code) }
   }
 
   func clearParameters() { sqlite3_clear_bindings(handle) }

@@ -62,7 +62,7 @@ struct JournalReader {
         latest[key] = (id, bytes)
       }
       for (key, record) in latest {
-        try self.count(key, record.id, record.bytes, forgotten: state.forgotten, &counts)
+        try self.count(key, record.bytes, forgotten: state.forgotten, &counts)
       }
       var summary = JournalSummary()
       summary.done = Int(counts.done)
@@ -85,10 +85,10 @@ struct JournalReader {
 
   /// Counts what a fold would count for a record that is not folded.
   private func count(
-    _ key: Int64, _ id: Int64, _ bytes: Int64?, forgotten: Int64, _ counts: inout Counts
+    _ key: Int64, _ bytes: Int64?, forgotten: Int64, _ counts: inout Counts
   ) throws(JournalError) {
+    // A record that a fold under way has placed already is taken out and counted again.
     if let placed = try file.placed(key) {
-      if placed == id { return }
       if placed <= forgotten {
         counts.earlier &-= 1
       } else if let (isDone, bytes) = try file.length(of: placed), isDone {

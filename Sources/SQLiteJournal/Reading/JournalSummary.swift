@@ -43,7 +43,7 @@ public struct JournalSummary: Sendable, Equatable {
 }
 
 extension SQLiteJournal {
-  /// What a journal knows as a whole; nil if there is none.
+  /// What a journal knows as a whole.
   ///
   /// Changes nothing that it knows, and makes no file where there is no journal. A run may go on
   /// meanwhile: the summary is what was true at one moment. Blocks for as long as the disk takes.
@@ -51,6 +51,7 @@ extension SQLiteJournal {
   /// - Parameters:
   ///   - path: Where the journal is.
   ///   - examples: How many items of each kind of failure are named.
+  /// - Returns: The summary, or nil if there is no journal.
   /// - Throws: ``JournalError``, with `foreign` or `damaged` if it is none that can be read.
   /// - Complexity: O(*u* + *t* log *n*) for *u* items that are not done and the at most some ten
   ///   thousand records *t* that are not sorted in yet, whatever the number of those that are done.
@@ -63,8 +64,8 @@ extension SQLiteJournal {
   /// Hands over the records of all items that failed, then of those of which a part is kept, then of
   /// those that were left, each kind in the order in which it was recorded.
   ///
-  /// A run may go on meanwhile; it is not held up, however long the closure takes. Nothing happens
-  /// if there is no journal.
+  /// A run may go on meanwhile; it is not held up, however long the closure takes, and an item about
+  /// which it records something new may come once more. Nothing happens if there is no journal.
   ///
   /// - Throws: ``JournalError``, with `foreign` or `damaged` if it is none that can be read, and
   ///   what the closure throws.

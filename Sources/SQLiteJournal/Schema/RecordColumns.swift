@@ -31,33 +31,33 @@ enum RecordColumns {
   /// The texts lie in the buffer, which must stay as it is until the statement has run.
   static func bind(
     _ record: ItemRecord, id: Int64, to statement: Statement, _ buffer: inout TextBuffer
-  ) {
+  ) throws(JournalError) {
     statement.clearParameters()
     buffer.removeAll()
     buffer.reserve(longest(of: record))
     statement.bind(id, 1)
     statement.bind(record.key.rawValue, 2)
-    statement.bind(text: buffer.add(record.url), 4)
+    try statement.bind(text: buffer.add(record.url), 4)
     switch record.state {
     case .done(let file):
       statement.bind(State.done, 3)
-      statement.bind(text: buffer.add(file.path), 5)
+      try statement.bind(text: buffer.add(file.path), 5)
       statement.bind(file.bytes, 6)
-      if let digest = file.sha256 { statement.bind(blob: buffer.add(digest), 7) }
-      if let validator = file.validator { bind(validator, to: statement, &buffer) }
+      if let digest = file.sha256 { try statement.bind(blob: buffer.add(digest), 7) }
+      if let validator = file.validator { try bind(validator, to: statement, &buffer) }
     case .failed(let failure, let attempts, let resume):
       statement.bind(State.failed, 3)
-      if let resume { bind(resume, to: statement, &buffer) }
-      statement.bind(text: buffer.add(failure.reason.rawValue), 10)
+      if let resume { try bind(resume, to: statement, &buffer) }
+      try statement.bind(text: buffer.add(failure.reason.rawValue), 10)
       if let status = failure.status { statement.bind(Int64(status), 11) }
       statement.bind(Int64(attempts), 12)
-      statement.bind(text: buffer.add(failure.message), 13)
+      try statement.bind(text: buffer.add(failure.message), 13)
       let (remedy, pause) = numbers(of: failure.remedy)
       statement.bind(remedy, 14)
-      if let pause { statement.bind(blob: buffer.add(pause), 15) }
+      if let pause { try statement.bind(blob: buffer.add(pause), 15) }
     case .partial(let point):
       statement.bind(State.partial, 3)
-      bind(point, to: statement, &buffer)
+      try bind(point, to: statement, &buffer)
     case .left:
       statement.bind(State.left, 3)
     }
@@ -65,19 +65,19 @@ enum RecordColumns {
 
   private static func bind(
     _ point: ResumePoint, to statement: Statement, _ buffer: inout TextBuffer
-  ) {
+  ) throws(JournalError) {
     if let total = point.total { statement.bind(total, 6) }
-    bind(point.validator, to: statement, &buffer)
+    try bind(point.validator, to: statement, &buffer)
   }
 
   private static func bind(
     _ validator: Validator, to statement: Statement, _ buffer: inout TextBuffer
-  ) {
+  ) throws(JournalError) {
     switch validator {
     case .entityTag(let tag):
-      statement.bind(text: buffer.add(tag), 8)
+      try statement.bind(text: buffer.add(tag), 8)
     case .lastModified(let date, let isStrong):
-      statement.bind(text: buffer.add(date), 8)
+      try statement.bind(text: buffer.add(date), 8)
       statement.bind(isStrong ? 1 : 0, 9)
     }
   }
