@@ -22,9 +22,8 @@ public struct URLListReader: WorkSource {
   ///   item when its header line cannot be understood, a `CancellationError` when the calling task is
   ///   cancelled while it waits. The list can then not be read on.
   public mutating func next(upTo count: Int) async throws -> [WorkItem]? {
-    var items: [WorkItem] = []
     while true {
-      while items.count < count, let item = try parser.next() { items.append(item) }
+      let items = try complete(upTo: count)
       if !items.isEmpty { return items }
       if isAtEnd { return nil }
       let bytes = try await input.nextBytes()
@@ -35,5 +34,12 @@ public struct URLListReader: WorkSource {
         parser.add(bytes)
       }
     }
+  }
+
+  /// The items that need no further bytes.
+  private mutating func complete(upTo count: Int) throws(ListFormatError) -> [WorkItem] {
+    var items: [WorkItem] = []
+    while items.count < count, let item = try parser.next() { items.append(item) }
+    return items
   }
 }
