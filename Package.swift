@@ -87,8 +87,8 @@ let package = Package(
     .testTarget(
       name: "BatchwiseCommandTests",
       dependencies: [
-        "BatchwiseCommand", "BatchwiseDownload", "BatchwiseTesting", "CZlib", "SQLiteJournal",
-        "TestSupport",
+        "Batchwise", "BatchwiseCommand", "BatchwiseDownload", "BatchwiseTesting", "CurlTransport",
+        "CZlib", "SQLiteJournal", "TestSupport",
       ]),
   ],
   swiftLanguageModes: [.v6]

@@ -10,7 +10,7 @@ let statusSummary = "Says what the journal of an output folder knows: done, fail
 let overview = """
   usage: batchwise fetch  [OPTIONS] [URL ...]  download a list, at most N at once
          batchwise demo   [OPTIONS]            the same on 20 pictures of its own
-         batchwise status DIR                  what is done there, and what is left
+         batchwise status DIR                  what is done there, what is left
          batchwise help   [COMMAND]            this text, or a command's options
          batchwise --version
 

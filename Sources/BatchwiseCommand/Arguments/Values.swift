@@ -3,9 +3,16 @@
 internal import BatchwiseDownload
 
 /// A number of things at once, from an option's argument.
-func positiveNumber(_ text: String, of option: String) throws(Refusal) -> Int {
+///
+/// - Parameters:
+///   - text: The number.
+///   - option: The option's name.
+///   - typed: What was typed, if that is more than the number.
+func positiveNumber(
+  _ text: String, of option: String, as typed: String? = nil
+) throws(Refusal) -> Int {
   guard let number = Int(text), (1...1_000_000).contains(number) else {
-    throw Refusal(.usage, of: option, text, "give a whole number from 1 to 1000000")
+    throw Refusal(.usage, of: option, typed ?? text, "give a whole number from 1 to 1000000")
   }
   return number
 }

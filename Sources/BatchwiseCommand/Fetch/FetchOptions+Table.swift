@@ -13,7 +13,7 @@ extension FetchOptions {
 
   /// Every option of `demo`: what makes sense for a list that is its own.
   static let demoTable: [CommandOption<FetchOptions>] =
-    [outputOption("a new temporary folder")] + limits(3) + reports
+    [outputOption("a temporary one")] + limits(3) + reports
 
   // MARK: - The list and the folder
 
@@ -48,12 +48,12 @@ extension FetchOptions {
       },
       Option("rate", "N/s", "at most N requests started a second") {
         options, text throws(Refusal) in
-        let number = try positiveNumber(perSecond(text), of: "--rate")
+        let number = try positiveNumber(perSecond(text), of: "--rate", as: text)
         options.run.rate = .tokenBucket(number, per: .seconds(1), burst: max(1, number / 10))
       },
       Option("bandwidth", "BYTES/s", "at most so many bytes a second, over all") {
         options, text throws(Refusal) in
-        let bytes = try byteCount(perSecond(text), of: "--bandwidth", atLeast: 1)
+        let bytes = try byteCount(perSecond(text), of: "--bandwidth", as: text, atLeast: 1)
         options.transport.bandwidth = Int(bytes)
       },
     ]
@@ -99,7 +99,7 @@ extension FetchOptions {
       }
       options.run.filter.kind = kind
     },
-    Option("names", "HOW", "url, hash or index: how files are named (default: url)") {
+    Option("names", "HOW", "name files by url, hash or index (default: url)") {
       options, text throws(Refusal) in options.run.naming = try word(text, of: "--names")
     },
     Option("collision", "HOW", "suffix, skip, overwrite or fail (default: suffix)") {
@@ -129,7 +129,7 @@ extension FetchOptions {
     Option("netrc", nil, "take names and passwords from ~/.netrc or $NETRC") { options, _ in
       options.run.usesNetrc = true
     },
-    Option("proxy", "URL", "go through this proxy (default: as the environment says)") {
+    Option("proxy", "URL", "go through this proxy, not the environment's") {
       options, text in options.transport.proxy = text
     },
     Option("cacert", "FILE", "certificates that may vouch for servers") {
@@ -152,7 +152,7 @@ extension FetchOptions {
   // MARK: - What is remembered
 
   private static let memory: [Option] = [
-    Option("journal", "FILE", "where the journal is (not DIR/.batchwise/journal.sqlite)") {
+    Option("journal", "FILE", "where to remember (default: DIR/.batchwise/...)") {
       options, text throws(Refusal) in
       options.journal = try path(text, of: "--journal")
       options.usesJournal = true
@@ -175,10 +175,10 @@ extension FetchOptions {
   // MARK: - Reports
 
   private static let reports: [Option] = [
-    Option("events", "FILE|-", "what happens, as lines of JSON (-: standard output)") {
+    Option("events", "FILE|-", "what happens, as JSON (-: standard output)") {
       options, text throws(Refusal) in options.events = try path(text, of: "--events")
     },
-    Option("progress", "WHEN", "auto (a bar on a terminal), always (a bar) or never") {
+    Option("progress", "WHEN", "auto (a bar on a terminal), always or never") {
       options, text throws(Refusal) in options.progress = try word(text, of: "--progress")
     },
     Option("q", "quiet", nil, "say nothing but what went wrong") { options, _ in

@@ -14,7 +14,7 @@ struct StatusOptions: Sendable {
   /// Every option of `status`.
   static let table: [CommandOption<StatusOptions>] = [
     CommandOption(
-      "journal", "FILE", "where the journal is (default: DIR/.batchwise/journal.sqlite)"
+      "journal", "FILE", "where the journal is (default: DIR/.batchwise/...)"
     ) {
       options, text throws(Refusal) in options.journal = try path(text, of: "--journal")
     },

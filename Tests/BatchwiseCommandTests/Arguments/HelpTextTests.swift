@@ -20,7 +20,7 @@ struct HelpTextTests {
 
         Says what the journal of an output folder knows: done, failed, left to do.
 
-              --journal FILE  where the journal is (not DIR/.batchwise/journal.sqlite)
+              --journal FILE  where the journal is (default: DIR/.batchwise/...)
           -h, --help          show this text
               --version       show the version
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Batchwise
 import BatchwiseDownload
+import CurlTransport
 import Testing
 
 @testable import BatchwiseCommand
