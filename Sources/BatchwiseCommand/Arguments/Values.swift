@@ -59,8 +59,9 @@ func duration(_ text: String, of option: String) throws(Refusal) -> Duration {
 }
 
 /// A number of bytes, perhaps with a unit that is a power of 1024, such as `500k`, `20M` or `1.5G`.
-func byteCount(_ text: String, of option: String, atLeast least: Int64 = 0) throws(Refusal) -> Int64
-{
+func byteCount(
+  _ text: String, of option: String, as typed: String? = nil, atLeast least: Int64 = 0
+) throws(Refusal) -> Int64 {
   let units: [Character: Double] = [
     "k": 0x400, "K": 0x400, "m": 0x10_0000, "M": 0x10_0000, "g": 0x4000_0000, "G": 0x4000_0000,
     "t": 0x100_0000_0000, "T": 0x100_0000_0000,
@@ -72,7 +73,7 @@ func byteCount(_ text: String, of option: String, atLeast least: Int64 = 0) thro
   else {
     let lower = least > 0 ? ", at least \(least)" : ""
     throw Refusal(
-      .usage, of: option, text, "give a number of bytes such as 5000, 500k or 20M\(lower)")
+      .usage, of: option, typed ?? text, "give a number of bytes such as 5000, 500k or 20M\(lower)")
   }
   return whole
 }
