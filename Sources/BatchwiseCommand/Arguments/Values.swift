@@ -2,12 +2,7 @@
 
 internal import BatchwiseDownload
 
-/// A number of things at once, from an option's argument.
-///
-/// - Parameters:
-///   - text: The number.
-///   - option: The option's name.
-///   - typed: What was typed, if that is more than the number.
+/// A number of things at once, from an option's argument, of which more may have been typed.
 func positiveNumber(
   _ text: String, of option: String, as typed: String? = nil
 ) throws(Refusal) -> Int {

@@ -13,7 +13,7 @@ extension FetchOptions {
 
   /// Every option of `demo`: what makes sense for a list that is its own.
   static let demoTable: [CommandOption<FetchOptions>] =
-    [outputOption("a temporary one")] + limits(3) + reports
+    [outputOption("a new one")] + limits(3) + reports
 
   // MARK: - The list and the folder
 
@@ -28,7 +28,7 @@ extension FetchOptions {
   ]
 
   private static func outputOption(_ usual: String) -> Option {
-    Option("o", "output", "DIR", "where files go; made if missing (default: \(usual))") {
+    Option("o", "output", "DIR", "where files go, made if missing (default: \(usual))") {
       options, text throws(Refusal) in options.output = try path(text, of: "--output")
     }
   }

@@ -72,7 +72,9 @@ struct HelpTextTests {
 
   @Test("No line is wider than a terminal of 80 columns")
   func width() {
-    for line in [Self.fetchText, Self.demoText, Self.statusText, overview].joined().split(separator: "\n") {
+    for line in [Self.fetchText, Self.demoText, Self.statusText, overview].joined().split(
+      separator: "\n")
+    {
       #expect(line.count <= 80, "\(line)")
     }
   }

@@ -16,7 +16,8 @@ extension CommandRuns {
       let folder = try TemporaryFolder()
       let list = (1...(limit * 4)).map { origin.url("/\($0)") }
       let ending = try await CommandRun.ending(
-        ["fetch", "-n", "\(limit)", "--per-host", "\(limit)", "-o", folder.path, "--events", "-"] + list)
+        ["fetch", "-n", "\(limit)", "--per-host", "\(limit)", "-o", folder.path, "--events", "-"]
+          + list)
       #expect(ending.status == 0)
       #expect(origin.record.requests.count == list.count)
       #expect(origin.record.peakInFlight == limit)
