@@ -60,76 +60,6 @@ enum Settlement: Sendable {
   case left
 }
 
-/// Tells the journal what happened and gives whole files their names, in this order.
-///
-/// A row that is written before its file has the name is worth nothing if the process ends in
-/// between, for the next run finds no file. The other way round a file would be there that nobody
-/// knows, and the next run would fetch it again.
-struct Settler {
-  let journal: (any DownloadJournal)?
-  let folder: OutputFolder
-  let collisions: CollisionPolicy
-
-  /// Settles what happened.
-  ///
-  /// - Returns: What came of each whole file, in the order of the news.
-  /// - Throws: What kept the journal from being written. Files that have no row then get no name.
-  func settle(
-    _ news: [DownloadNews]
-  ) async throws(JournalError) -> [(WholeFile, Settlement)] {
-    let files = news.compactMap(\.file)
-    if let journal {
-      let records = news.compactMap(\.record)
-      if !records.isEmpty { try await journal.append(records) }
-    }
-    var settlements: [(WholeFile, Settlement)] = []
-    for file in files { settlements.append((file, try await settle(file))) }
-    return settlements
-  }
-
-  private func settle(_ file: WholeFile) async throws(JournalError) -> Settlement {
-    let path = file.job.path
-    let isOwn = file.job.previous?.path == path.description
-    do throws(DownloadFailure) {
-      let settlement = try name(file, path, replacing: isOwn || collisions == .overwrite)
-      if let settlement { return settlement }
-      if collisions == .skip { return .skipped(.collision, path: path.description) }
-    } catch {
-      return .failed(error)
-    }
-    let alternative = path.alternative(for: file.job.item.address)
-    guard collisions == .suffix, alternative != path else { return .failed(taken(path)) }
-    // The row has to be there before the name is, here too.
-    try await journal?.append([file.record(as: alternative)])
-    do throws(DownloadFailure) {
-      return try name(file, alternative, replacing: false) ?? .failed(taken(path, alternative))
-    } catch {
-      return .failed(error)
-    }
-  }
-
-  private func taken(_ paths: OutputPath...) -> DownloadFailure {
-    let names = paths.map { "“\($0)”" }.joined(separator: " and ")
-    return DownloadFailure(.name, "Something else is there by the name \(names)")
-  }
-
-  /// Gives the file a path, or returns nil if something else has it.
-  private func name(
-    _ file: WholeFile, _ path: OutputPath, replacing: Bool
-  ) throws(DownloadFailure) -> Settlement? {
-    switch try file.commit(as: path, replacing: replacing, in: folder) {
-    case .taken: return nil
-    case .unchanged: return .skipped(.unchanged, path: path.description)
-    case .committed:
-      guard var done = file.download else {
-        return .skipped(.alreadyDone, path: path.description)
-      }
-      done.name = path.description
-      return .done(done)
-    }
-  }
-}
-
 extension Settlement {
   /// Whether nothing is left to do about the item.
   var isFinished: Bool {
@@ -146,6 +76,8 @@ extension Settlement {
       file.duration = duration
       return .done(file)
     case .skipped(let reason, let path): return .skipped(reason, file: path)
+    // Nothing is wrong with an item for which there was no room.
+    case .failed(let failure) where failure.remedy == .moreRoom: return nil
     case .failed(let failure): return .failed(failure, attempts: attempts)
     case .left: return nil
     }

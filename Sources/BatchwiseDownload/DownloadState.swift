@@ -314,9 +314,12 @@ struct DownloadState {
       status.done += 1
       status.bytes += file.bytes
     case .skipped: status.skipped += 1
-    case .failed(let failure):
-      status.failed += 1
-      if failure.remedy == .moreRoom { stop(.diskFull, at: moment) }
+    case .failed(let failure) where failure.remedy == .moreRoom:
+      status.left += 1
+      jobs[id] = job  // The run is not over before it has stopped.
+      stop(.diskFull, at: moment)
+      jobs[id] = nil
+    case .failed: status.failed += 1
     case .left: status.left += 1
     }
   }

@@ -104,6 +104,11 @@ public final class OutputFolder: Sendable {
     partialFolder.withLock { $0?.move(name, to: folder, finalName, replacing) ?? -1 }
   }
 
+  /// Removes the partial file that is kept for an item, if there is one.
+  func removePartial(of key: ItemKey) {
+    (try? partials())?.remove(PartialFolder.name(of: key))
+  }
+
   func removePartial(_ name: String) { partialFolder.withLock { $0?.remove(name) } }
 
   /// Makes a first file, which shows what is possible here and what time it is here.

@@ -108,7 +108,7 @@ struct PartialFile: ~Copyable {
   }
 
   /// Whether an older file of that path holds just what was written here.
-  private func holdsSameBytes(as path: OutputPath) -> Bool {
+  func holdsSameBytes(as path: OutputPath) -> Bool {
     guard let number = try? folder.open(path) else { return false }
     let other = OpenFile(number)
     var status = stat()

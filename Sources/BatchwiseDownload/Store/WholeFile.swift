@@ -57,7 +57,14 @@ final class WholeFile: Sendable {
       // Of no more use, whoever brought it.
       if result == .unchanged { partial?.discard() }
       partial = nil
+      // Of an earlier attempt that could not be gone on with.
+      if job.resume != nil { folder.removePartial(of: job.item.key) }
       return result
     }
+  }
+
+  /// Whether a file of an earlier run that has the path holds the same bytes.
+  func isThere(as path: OutputPath, in folder: OutputFolder) -> Bool {
+    partial.withLock { $0?.holdsSameBytes(as: path) ?? false }
   }
 }
