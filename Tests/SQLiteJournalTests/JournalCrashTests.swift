@@ -25,7 +25,7 @@ struct JournalCrashTests {
   func killedAtRandom() async throws {
     let folder = try TemporaryFolder()
     var begun: Int64 = 0
-    for round in 0..<24 {
+    for round in 0..<20 {
       await #expect(processExitsWith: .signal(SIGKILL)) {
         [
           path = folder.journal as String, acknowledged = folder.path + "/acknowledged" as String,
@@ -97,7 +97,7 @@ struct JournalCrashTests {
   func cutLog() async throws {
     let (main, log) = try await killedJournal(batches: 40)
     var lengths = Set<Int64>()
-    for length in Array(stride(from: 0, to: log.count, by: log.count / 200)) + [log.count] {
+    for length in Array(stride(from: 0, to: log.count, by: log.count / 100)) + [log.count] {
       lengths.insert(try await reopen(main, Array(log[..<length]), batches: 40))
     }
     #expect(lengths.contains(40))
@@ -108,7 +108,7 @@ struct JournalCrashTests {
   func flippedLog() async throws {
     let (main, log) = try await killedJournal(batches: 40)
     var lengths = Set<Int64>()
-    for position in stride(from: 0, to: log.count, by: log.count / 199) {
+    for position in stride(from: 0, to: log.count, by: log.count / 99) {
       var log = log
       log[position] ^= 1 << (position % 8)
       lengths.insert(try await reopen(main, log, batches: 40))
@@ -119,7 +119,7 @@ struct JournalCrashTests {
   @Test("opens with whole batches from the first on when its log ends in zeros")
   func zeroedLog() async throws {
     let (main, log) = try await killedJournal(batches: 40)
-    for length in stride(from: 0, through: log.count, by: log.count / 50) {
+    for length in stride(from: 0, through: log.count, by: log.count / 30) {
       let torn = log[..<length] + [UInt8](repeating: 0, count: log.count - length)
       _ = try await reopen(main, Array(torn), batches: 40)
     }
@@ -145,7 +145,7 @@ struct JournalCrashTests {
       for record in batch(number) { versions[record.key.rawValue, default: []].append(record) }
     }
     let all = keys(0..<count * batchSize)
-    for position in stride(from: 40, to: log.count, by: log.count / 25) {
+    for position in stride(from: 40, to: log.count, by: log.count / 15) {
       let torn = try TemporaryFolder()
       var log = log
       log[position] ^= 0x40

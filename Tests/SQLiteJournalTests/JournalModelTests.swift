@@ -12,13 +12,13 @@ import Testing
 struct JournalModelTests {
   private let pace = FoldPace(records: 300, step: 16)
 
-  @Test("whatever is added, forgotten, closed and opened again", arguments: 0..<8)
+  @Test("whatever is added, forgotten, closed and opened again", arguments: 0..<6)
   func anything(seed: UInt64) async throws {
     let folder = try TemporaryFolder()
     var generator = SeededGenerator(seed: seed)
     var model: [Int64: ItemRecord] = [:]
     var journal = try SQLiteJournal.open(path: folder.journal, folding: pace)
-    for step in 0..<600 {
+    for step in 0..<500 {
       switch Int.random(in: 0..<100, using: &generator) {
       case 0..<60:
         let count = Int.random(in: 1...20, using: &generator)

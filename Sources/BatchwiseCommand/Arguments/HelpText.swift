@@ -8,10 +8,10 @@ let statusSummary = "Says what the journal of an output folder knows: done, fail
 
 /// What `batchwise` says of itself.
 let overview = """
-  usage: batchwise fetch [OPTIONS] [URL ...]  download a list, at most N at once
-         batchwise demo  [OPTIONS]            the same on 20 pictures of its own
-         batchwise status DIR                 what is done there, what failed, what is left
-         batchwise help  [COMMAND]            this text, or a command's options
+  usage: batchwise fetch  [OPTIONS] [URL ...]  download a list, at most N at once
+         batchwise demo   [OPTIONS]            the same on 20 pictures of its own
+         batchwise status DIR                  what is done there, and what is left
+         batchwise help   [COMMAND]            this text, or a command's options
          batchwise --version
 
   For example:  batchwise fetch -i urls.txt -o pictures --limit 3

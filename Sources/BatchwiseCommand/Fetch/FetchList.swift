@@ -45,6 +45,7 @@ final class UnfinishedList: Sendable {
   /// - Parameters:
   ///   - list: All items from the first one on.
   ///   - count: How many of them the run has read.
+  /// - Returns: What kept them from being written, or nil.
   func add(restOf list: FetchList, after count: Int) async -> SystemError? {
     var (list, toSkip) = (list, count)
     // What cannot be read now could not be read by the run either.

@@ -152,7 +152,7 @@ extension FetchOptions {
   // MARK: - What is remembered
 
   private static let memory: [Option] = [
-    Option("journal", "FILE", "where the journal is (default: DIR/.batchwise/journal.sqlite)") {
+    Option("journal", "FILE", "where the journal is (not DIR/.batchwise/journal.sqlite)") {
       options, text throws(Refusal) in
       options.journal = try path(text, of: "--journal")
       options.usesJournal = true

@@ -24,7 +24,7 @@ extension CommandRuns {
 
       let first = try await CommandRun.ending(arguments, input: .text(list))
       #expect(first.status == 0)
-      #expect(Set(folder.names) == Set(contents.keys))
+      #expect(Set(folder.files) == Set(contents.keys))
       for (name, bytes) in contents where folder[name] != bytes {
         Issue.record("\(name) is not what the server has")
       }
@@ -38,7 +38,7 @@ extension CommandRuns {
       let second = try await CommandRun.ending(arguments, input: .text(list))
       #expect(second.status == 0)
       #expect(try second.events.reasons.mapValues(\.count) == ["unchanged": 1000])
-      #expect(Set(folder.names) == Set(contents.keys))
+      #expect(Set(folder.files) == Set(contents.keys))
     }
 
     @Test("A file that has changed gets another name, and nothing is replaced")
@@ -50,14 +50,14 @@ extension CommandRuns {
       #expect(try await CommandRun.ending(arguments).status == 0)
       try nginx.put(Array("new".utf8), at: "a.tar.gz")
       #expect(try await CommandRun.ending(arguments).status == 0)
-      let names = folder.names
+      let names = folder.files
       #expect(names.count == 2)
       #expect(folder["a.tar.gz"] == Array("old".utf8))
       let other = try #require(names.first { $0 != "a.tar.gz" })
       #expect(other.hasPrefix("a-") && other.hasSuffix(".tar.gz"))
       #expect(folder[other] == Array("new".utf8))
       #expect(try await CommandRun.ending(arguments).status == 0)
-      #expect(folder.names == names)
+      #expect(folder.files == names)
     }
   }
 }

@@ -57,7 +57,7 @@ extension CommandRuns {
       #expect(
         events.of("failed").first { $0.reason == "status" }?.status.map { [404, 418].contains($0) }
           == true)
-      #expect(folder.names.filter { !$0.hasPrefix("taken") } == ["good"])
+      #expect(folder.files.filter { !$0.hasPrefix("taken") } == ["good"])
 
       let summary = try #require(events.last)
       #expect(summary.event == "summary")
@@ -78,7 +78,7 @@ extension CommandRuns {
         through: ["prlimit", "--fsize=50000"])
       #expect(ending.status == 1)
       #expect(try ending.events.reasons == ["disk": [origin.url("/large")]])
-      #expect(folder.names == ["small"])
+      #expect(folder.files == ["small"])
     }
 
     @Test("The first line is the run, the last the summary, and nothing else is on standard output")
@@ -150,7 +150,7 @@ extension CommandRuns {
       #expect(!(ending.output + ending.errors + events).contains("secret"))
       let authorized = origin.record.requests.filter { $0.head.contains("Authorization: Basic") }
       #expect(authorized.map(\.path).contains("/good"))
-      #expect(folder.names == ["good"])
+      #expect(folder.files == ["good"])
     }
 
     @Test("What a terminal would obey reaches none")
@@ -168,7 +168,7 @@ extension CommandRuns {
         input: .text(list.joined(separator: "\n")))
       let ending = await run.ending
       #expect(ending.status == 1)
-      let shown = ending.output + ending.errors + folder.names.joined()
+      let shown = ending.output + ending.errors + folder.files.joined()
       for scalar in ["\u{1b}", "\u{7}", "\u{202E}", "\u{9b}"] as [Unicode.Scalar] {
         #expect(!shown.unicodeScalars.contains(scalar))
       }
@@ -182,12 +182,12 @@ extension CommandRuns {
       let list = [origin.url("/a.txt"), second.url("/a.txt"), second.url("/a.txt?b")]
       let first = try await fetch(["-n", "3"], list: list)
       #expect(first.status == 0)
-      let names = folder.names
+      let names = folder.files
       #expect(names.count == 3)
       #expect(folder["a.txt"] == Array("hello".utf8))
       let again = try await fetch(["-n", "1"], list: list)
       #expect(again.status == 0)
-      #expect(folder.names == names)
+      #expect(folder.files == names)
       #expect(
         try again.events.of("skipped").map(\.reason) == ["unchanged", "unchanged", "unchanged"])
       let files = try again.events.of("skipped").map(\.file)
@@ -201,8 +201,8 @@ extension CommandRuns {
       let ending = try await fetch(
         [], list: [origin.url("/\(letters).png"), origin.url("/\(letters)y.png")])
       #expect(ending.status == 0)
-      #expect(folder.names.count == 2)
-      #expect(folder.names.allSatisfy { $0.utf8.count == 255 && $0.hasSuffix(".png") })
+      #expect(folder.files.count == 2)
+      #expect(folder.files.allSatisfy { $0.utf8.count == 255 && $0.hasSuffix(".png") })
     }
 
     @Test("Two runs at once into one folder do not harm each other's files")
@@ -214,8 +214,8 @@ extension CommandRuns {
       #expect(endings.map(\.status) == [0, 0])
       // Each of the two may have been too late to recognise what the other had just brought.
       let plain = Set((1...100).map(String.init))
-      #expect(Set(folder.names).isSuperset(of: plain))
-      for name in folder.names { #expect(folder[name] == Array("hello".utf8)) }
+      #expect(Set(folder.files).isSuperset(of: plain))
+      for name in folder.files { #expect(folder[name] == Array("hello".utf8)) }
       for ending in endings { #expect(try ending.events.endedIDs == Array(1...100)) }
     }
 
