@@ -19,7 +19,10 @@ struct FileName: Sendable, Hashable, CustomStringConvertible {
       description = String(segment)
       return
     }
-    var name = Self.safe(Self.decoded(segment).canonical)
+    var name = Self.decoded(segment)
+    // The normal form takes square time for a long row of accents, and makes a name no shorter than a
+    // third: four times the longest stays too long for one.
+    name = Self.safe(Self.cut(name, to: 4 * Self.longest).canonical)
     if name.isEmpty { name = "index" }
     if Self.isDevice(name.utf8) { name = "_" + name }
     if name.utf8.count > Self.longest {
@@ -61,9 +64,14 @@ struct FileName: Sendable, Hashable, CustomStringConvertible {
 
   /// Puts a mark before the extension, and shortens what stands before it as far as needed.
   private static func marked(_ name: String, for address: WebAddress) -> String {
+    cut(name, to: longest, with: "-" + mark(of: name, for: address))
+  }
+
+  /// The name with the mark before its extension, and what stands before both cut off as far as needed.
+  private static func cut(_ name: String, to length: Int, with mark: String = "") -> String {
+    if mark.isEmpty, name.utf8.count <= length { return name }
     let (stem, ending) = split(name)
-    let mark = "-" + mark(of: name, for: address)
-    let room = longest - mark.utf8.count - ending.utf8.count
+    let room = length - mark.utf8.count - ending.utf8.count
     // Whole scalars, not characters: one character may be longer than any name.
     var kept = stem.unicodeScalars.prefix(room)
     while Substring(kept).utf8.count > room { kept.removeLast() }

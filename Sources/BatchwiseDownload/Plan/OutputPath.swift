@@ -26,14 +26,15 @@ struct OutputPath: Sendable, Hashable, CustomStringConvertible {
   ///
   /// - Throws: A `name` failure that says what is wrong with it.
   init(listed text: String) throws(DownloadFailure) {
-    let path = text.canonical
     func refusal(_ problem: String) -> DownloadFailure {
       DownloadFailure(.name, "The name “\(text.harmless)” \(problem)")
     }
-    guard !path.isEmpty else { throw DownloadFailure(.name, "The name is empty") }
-    guard path.utf8.count <= Self.longest else {
+    guard !text.isEmpty else { throw DownloadFailure(.name, "The name is empty") }
+    // First of all, for the normal form of a long row of accents takes its time.
+    guard text.utf8.count <= Self.longest else {
       throw refusal("is longer than \(Self.longest) bytes")
     }
+    let path = text.canonical
     guard !path.utf8.contains(UInt8(ascii: "\\")) else {
       throw refusal("holds a backslash; folders end with /")
     }

@@ -63,6 +63,21 @@ struct FileNameTests {
     #expect(shortened.hasSuffix(".png"))
   }
 
+  @Test("A row of accents that takes long to bring in order is cut before that")
+  func disorderedAccents() throws {
+    // Unbounded, a hundred of them took half a minute.
+    for number in 0..<100 {
+      let accents = String(repeating: "\u{301}\u{316}", count: 16_000)
+      let shortened = try name("http://h/q\(number)" + accents + ".png")
+      #expect(shortened.utf8.starts(with: "q\(number)".utf8) && shortened.hasSuffix(".png"))
+      #expect((252...255).contains(shortened.utf8.count))
+      #expect(throws: DownloadFailure.self) { try OutputPath(listed: accents) }
+    }
+    // In three times as many bytes, what is too long in the normal form as well.
+    let hangul = String(repeating: "\u{1100}\u{1161}\u{11A8}", count: 500)
+    #expect(try name("http://h/" + hangul + ".png").utf8.count > 250)
+  }
+
   @Test(
     "Names that are hard to cut into characters keep their extension",
     arguments: ["🇩", "a\u{301}", "👨\u{200D}", "%20", ".", ".png"])
