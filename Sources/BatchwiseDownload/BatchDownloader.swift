@@ -273,9 +273,12 @@ public final class BatchDownloader: Sendable {
     let events = events(of: news, settled)
     let unfinished =
       news.compactMap(\.unfinished)
-      + settled.compactMap { $1.isFinished ? nil : $0.job.item.source }
+      + settled.compactMap { $1.isFinished ? nil : $0.job.item }
     if !events.isEmpty { await sink.receive(events) }
-    if !unfinished.isEmpty { await sink.receive(unfinished: unfinished) }
+    if !unfinished.isEmpty {
+      let naming = context.options.naming
+      await sink.receive(unfinished: unfinished.map { $0.asUnfinished(naming) })
+    }
     update { state, moment in
       for (file, settlement) in settled { state.settled(file.job.id, settlement, at: moment) }
       if let failure { state.stop(.journalFailed(failure), at: moment) }

@@ -135,7 +135,8 @@ struct Fetch {
     } else {
       list = nil
     }
-    let failure = await unfinished.add(restOf: source(list), after: report.status.read)
+    let failure = await unfinished.add(
+      restOf: source(list), after: report.status.read, options.run.naming)
     sink.note(failure, .unfinished)
   }
 
