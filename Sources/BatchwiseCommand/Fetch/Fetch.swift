@@ -120,7 +120,10 @@ struct Fetch {
     await sink.write([.summary(report)])
 
     if !options.isQuiet || report.status.failed > 0 { display.write(sink.failures) }
-    if !options.isQuiet { display.write(summaryText(report)) }
+    if !options.isQuiet {
+      display.write(summaryText(report))
+      display.write(nextSteps(report, sink.reasons, hasJournal: options.usesJournal))
+    }
     let signal =
       InterruptSignals.shared.status ?? (isOverdue.load(ordering: .relaxed) ? .someFailed : nil)
     return (report, status(of: report, signal, sink.failure, display))
