@@ -171,7 +171,7 @@ public final class BatchDownloader: Sendable {
       do throws(JournalError) {
         let entries = try await recovery.entries(for: items, from: read + 1)
         read += items.count
-        update { $0.add(entries, at: $1) }
+        inParts(entries) { part in update { $0.add(part, at: $1) } }
       } catch {
         return stop(.journalFailed(error))
       }
@@ -279,9 +279,21 @@ public final class BatchDownloader: Sendable {
       let naming = context.options.naming
       await sink.receive(unfinished: unfinished.map { $0.asUnfinished(naming) })
     }
+    inParts(settled) { part in
+      update { state, moment in
+        for (file, settlement) in part { state.settled(file.job.id, settlement, at: moment) }
+      }
+    }
     update { state, moment in
-      for (file, settlement) in settled { state.settled(file.job.id, settlement, at: moment) }
       if let failure { state.stop(.journalFailed(failure), at: moment) }
+    }
+  }
+
+  /// Goes through many changes in parts, so that none holds the lock for long: the transport's thread
+  /// would have to sleep until it is free.
+  private func inParts<Change>(_ changes: [Change], _ change: (ArraySlice<Change>) -> Void) {
+    for start in stride(from: 0, to: changes.count, by: 32) {
+      change(changes[start...].prefix(32))
     }
   }
 

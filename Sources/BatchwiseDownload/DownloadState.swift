@@ -98,7 +98,7 @@ struct DownloadState {
   // MARK: - The list
 
   /// The list brought further items.
-  mutating func add(_ entries: [ListEntry], at moment: Moment) {
+  mutating func add(_ entries: some Sequence<ListEntry>, at moment: Moment) {
     guard ending == nil else { return }
     for entry in entries {
       lastID += 1
