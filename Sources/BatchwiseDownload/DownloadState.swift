@@ -381,50 +381,61 @@ struct DownloadState {
   ) {
     var job = job
     let now = moment.time
-    var pause = Duration.zero
+    var hostPause: Duration?
     switch failure.remedy {
     case .moreRoom:
       stop(.diskFull, at: moment)
       return leave(job, moment)
-    case .fewerAtOnce where inFlight.all > 1:
-      // What has begun proves that so many can be borne, and no more.
-      setLimit(max(1, min(status.limit, inFlight.all - 1)))
-      job.attempts -= 1
     case .oneMoreAttempt where job.hadOneMore:
       return fail(job, failure, moment)
-    default:
-      let elapsed = now - (job.began?.first ?? now)
-      guard
-        let backoff = retryPolicy.pause(
-          after: failure, failures: job.attempts, elapsed: elapsed, using: &generator)
-      else { return fail(job, failure, moment) }
-      pause = backoff
+    case .oneMoreAttempt: job.hadOneMore = true
+    case .fewerAtOnce where inFlight.all > 1:
+      // What has begun proves that so many can be borne, and no more. It was no attempt.
+      setLimit(max(1, min(status.limit, inFlight.all - 1)))
+      job.attempts -= 1
+    case .leavingHostAlone(let hint):
+      // Whatever becomes of this item, the host has asked for it.
+      hostPause = leaveAlone(job, failure, hint, inFlight: inFlight.ofHost, at: now)
+      if hostPause == nil { return fail(job, failure, moment) }
+    case .none, .anotherAttempt, .fewerAtOnce: break
     }
-    if case .oneMoreAttempt = failure.remedy { job.hadOneMore = true }
-    if case .leavingHostAlone(let hint) = failure.remedy {
-      let origin = job.address.origin
-      if let hint, hint > options.longestPause {
-        update(origin, at: now) { $0.refusal = (failure, now + hint) }
-        return fail(job, failure, moment)
-      }
-      let start = job.began?.latest ?? now
-      let limit = options.limitPerHost
-      var generator = self.generator
-      pause = update(origin, at: now) { host in
-        host.pace.refused(
-          hint, of: start, at: now, inFlight: inFlight.ofHost, limit: limit, using: &generator)
-      }
-      self.generator = generator
-      insert(.host(origin), at: now + pause)
-    }
+    let backoff = retryPolicy.pause(
+      after: failure, failures: job.attempts, elapsed: now - (job.began?.first ?? now),
+      using: &generator)
+    guard let backoff else { return fail(job, failure, moment) }
     guard ending == nil else { return leave(job, moment) }
+    let pause = failure.remedy == .fewerAtOnce && inFlight.all > 1 ? .zero : hostPause ?? backoff
     note(.retry(attempt: job.attempts + 1, failure, delay: pause), job.id, job.item, moment)
     job.route = Route()
-    if pause <= .zero || failure.asksForHost { return wait(job, at: now) }
+    // A host that is left alone keeps all its items waiting by itself.
+    if pause <= .zero || hostPause != nil { return wait(job, at: now) }
     jobs[job.id] = job
     status.waiting += 1
     update(job.address.origin, at: now) { $0.delayed += 1 }
     insert(.job(job.id), at: now + pause)
+  }
+
+  /// Leaves a host alone that has refused an item, and returns for how long; nil if it asks for longer
+  /// than is waited.
+  private mutating func leaveAlone(
+    _ job: DownloadJob, _ failure: DownloadFailure, _ hint: Duration?, inFlight: Int,
+    at now: Duration
+  ) -> Duration? {
+    let origin = job.address.origin
+    if let hint, hint > options.longestPause {
+      update(origin, at: now) { $0.refusal = (failure, now + hint) }
+      return nil
+    }
+    let start = job.began?.latest ?? now
+    let limit = options.limitPerHost
+    var generator = self.generator
+    let pause = update(origin, at: now) { host in
+      host.pace.refused(
+        hint, of: start, at: now, inFlight: inFlight, limit: limit, using: &generator)
+    }
+    self.generator = generator
+    insert(.host(origin), at: now + pause)
+    return pause
   }
 
   // MARK: - News
@@ -520,10 +531,5 @@ extension DownloadFailure {
     case .anotherAttempt: reason == .timeout
     default: false
     }
-  }
-
-  /// Whether it is the host that pauses, and not the item.
-  fileprivate var asksForHost: Bool {
-    if case .leavingHostAlone = remedy { true } else { false }
   }
 }
