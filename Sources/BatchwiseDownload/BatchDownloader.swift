@@ -171,7 +171,7 @@ public final class BatchDownloader: Sendable {
       do throws(JournalError) {
         let entries = try await recovery.entries(for: items, from: read + 1)
         read += items.count
-        update { $0.add(entries, at: $1) }
+        inParts(entries) { part in update { $0.add(part, at: $1) } }
       } catch {
         return stop(.journalFailed(error))
       }
@@ -273,12 +273,27 @@ public final class BatchDownloader: Sendable {
     let events = events(of: news, settled)
     let unfinished =
       news.compactMap(\.unfinished)
-      + settled.compactMap { $1.isFinished ? nil : $0.job.item.source }
+      + settled.compactMap { $1.isFinished ? nil : $0.job.item }
     if !events.isEmpty { await sink.receive(events) }
-    if !unfinished.isEmpty { await sink.receive(unfinished: unfinished) }
+    if !unfinished.isEmpty {
+      let naming = context.options.naming
+      await sink.receive(unfinished: unfinished.map { $0.asUnfinished(naming) })
+    }
+    inParts(settled) { part in
+      update { state, moment in
+        for (file, settlement) in part { state.settled(file.job.id, settlement, at: moment) }
+      }
+    }
     update { state, moment in
-      for (file, settlement) in settled { state.settled(file.job.id, settlement, at: moment) }
       if let failure { state.stop(.journalFailed(failure), at: moment) }
+    }
+  }
+
+  /// Goes through many changes in parts, so that none holds the lock for long: the transport's thread
+  /// would have to sleep until it is free.
+  private func inParts<Change>(_ changes: [Change], _ change: (ArraySlice<Change>) -> Void) {
+    for start in stride(from: 0, to: changes.count, by: 32) {
+      change(changes[start...].prefix(32))
     }
   }
 

@@ -29,9 +29,9 @@ enum DownloadNews: Sendable {
   }
 
   /// The item that is neither done nor skipped, if that is what it tells.
-  var unfinished: WorkItem? {
+  var unfinished: PlannedItem? {
     switch self {
-    case .failed(_, let item, _, _), .left(let item, _): item.source
+    case .failed(_, let item, _, _), .left(let item, _): item
     case .event, .kept, .whole: nil
     }
   }

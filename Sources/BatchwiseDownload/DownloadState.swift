@@ -51,6 +51,8 @@ struct DownloadState {
   /// All items that wait, pause, are in flight or are settling.
   private var jobs: [Int: DownloadJob] = [:]
   private var names = NameClaims()
+  /// Items that are to overwrite what an item in flight is writing, and wait for its end.
+  private var behind: [CollisionKey: [DownloadJob]] = [:]
   private var recent = RecentValues<ItemKey>()
   private var lastID = 0
 
@@ -96,7 +98,7 @@ struct DownloadState {
   // MARK: - The list
 
   /// The list brought further items.
-  mutating func add(_ entries: [ListEntry], at moment: Moment) {
+  mutating func add(_ entries: some Sequence<ListEntry>, at moment: Moment) {
     guard ending == nil else { return }
     for entry in entries {
       lastID += 1
@@ -139,13 +141,18 @@ struct DownloadState {
       news.append(.whole(WholeFile(keptFor: job, file)))
     case .fetch(let previous, let isConditional, let resume):
       let claimed = names.claim(for: item, options.collisions, previous: previous?.outputPath)
-      guard let path = claimed else { return collide(item, moment) }
+      guard let path = claimed ?? (options.collisions == .overwrite ? item.path : nil) else {
+        return collide(item, moment)
+      }
       var job = DownloadJob(lastID, item, path: path)
       job.previous = previous
       job.isConditional = isConditional
       job.resume = resume
       job.arrival = admission.newArrival(at: moment.time)
-      wait(job, at: moment.time)
+      if claimed != nil { return wait(job, at: moment.time) }
+      jobs[job.id] = job
+      status.waiting += 1
+      behind[path.collisionKey, default: []].append(job)
     }
   }
 
@@ -174,6 +181,8 @@ struct DownloadState {
     var paused: [Int] = []
     firstWake = nil
     while let (_, _, wake) = wakes.popFirst() { if case .job(let id) = wake { paused.append(id) } }
+    paused += behind.values.joined().map(\.id)
+    behind = [:]
     for id in (waiting + paused).sorted() {
       if let job = jobs[id] { leave(job, moment) }
     }
@@ -197,9 +206,16 @@ struct DownloadState {
     while !isHeldBack, let (id, grant) = admission.admit(at: moment.time) {
       status.waiting -= 1
       status.inFlight += 1
-      status.peakInFlight = max(status.peakInFlight, status.inFlight)
       guard var job = jobs[id] else { continue }
       job.grant = grant
+      if let refusal = hosts.host(job.address.origin)?.refusal, refusal.until > moment.time {
+        admission.leave(grant)
+        status.inFlight -= 1
+        update(job.address.origin, at: moment.time) { $0.waiting -= 1 }
+        fail(job, refusal.failure, moment)
+        continue
+      }
+      status.peakInFlight = max(status.peakInFlight, status.inFlight)
       update(job.address.origin, at: moment.time) { host in
         host.waiting -= 1
         host.inFlight += 1
@@ -279,7 +295,7 @@ struct DownloadState {
       if let file { news.append(.whole(file)) }
     case .notModified:
       jobs[id] = nil
-      names.release(job.path)
+      release(job.path, at: moment.time)
       skip(id, job.item, .unchanged, file: job.previous?.path, moment)
     case .redirected(let route):
       job.route = route
@@ -308,7 +324,7 @@ struct DownloadState {
   mutating func settled(_ id: Int, _ settlement: Settlement, at moment: Moment) {
     guard let job = jobs.removeValue(forKey: id) else { return }
     status.settling -= 1
-    names.release(job.path)
+    release(job.path, at: moment.time)
     switch settlement {
     case .done(let file):
       status.done += 1
@@ -322,6 +338,17 @@ struct DownloadState {
     case .failed: status.failed += 1
     case .left: status.left += 1
     }
+  }
+
+  /// Gives a path back, and lets the next item go on that is to overwrite it.
+  private mutating func release(_ path: OutputPath, at now: Duration) {
+    names.release(path)
+    guard !behind.isEmpty, var jobs = behind.removeValue(forKey: path.collisionKey) else { return }
+    let next = jobs.removeFirst()
+    if !jobs.isEmpty { behind[path.collisionKey] = jobs }
+    _ = names.claim(for: next.item, options.collisions)
+    status.waiting -= 1
+    wait(next, at: now)
   }
 
   /// Gives a permit back and tells the pace of an ending; returns how many were in flight to the host.
@@ -375,8 +402,11 @@ struct DownloadState {
     }
     if case .oneMoreAttempt = failure.remedy { job.hadOneMore = true }
     if case .leavingHostAlone(let hint) = failure.remedy {
-      if let hint, hint > options.longestPause { return fail(job, failure, moment) }
       let origin = job.address.origin
+      if let hint, hint > options.longestPause {
+        update(origin, at: now) { $0.refusal = (failure, now + hint) }
+        return fail(job, failure, moment)
+      }
       let start = job.began?.latest ?? now
       let limit = options.limitPerHost
       var generator = self.generator
@@ -414,7 +444,7 @@ struct DownloadState {
   }
 
   private mutating func fail(_ job: DownloadJob, _ failure: DownloadFailure, _ moment: Moment) {
-    if jobs.removeValue(forKey: job.id) != nil { names.release(job.path) }
+    if jobs.removeValue(forKey: job.id) != nil { release(job.path, at: moment.time) }
     status.failed += 1
     let event = event(.failed(failure, attempts: job.attempts), job.id, job.item, moment)
     news.append(.failed(event, job.item, job.resume, isRecorded: false))
@@ -422,7 +452,7 @@ struct DownloadState {
 
   private mutating func leave(_ job: DownloadJob, _ moment: Moment) {
     jobs[job.id] = nil
-    names.release(job.path)
+    release(job.path, at: moment.time)
     status.left += 1
     // What is recorded of a partial file, or of an earlier state of the file, says more.
     news.append(.left(job.item, isRecorded: job.resume != nil || job.previous != nil))

@@ -120,7 +120,10 @@ struct Fetch {
     await sink.write([.summary(report)])
 
     if !options.isQuiet || report.status.failed > 0 { display.write(sink.failures) }
-    if !options.isQuiet { display.write(summaryText(report)) }
+    if !options.isQuiet {
+      display.write(summaryText(report))
+      display.write(nextSteps(report, sink.reasons, hasJournal: options.usesJournal))
+    }
     let signal =
       InterruptSignals.shared.status ?? (isOverdue.load(ordering: .relaxed) ? .someFailed : nil)
     return (report, status(of: report, signal, sink.failure, display))
@@ -135,7 +138,8 @@ struct Fetch {
     } else {
       list = nil
     }
-    let failure = await unfinished.add(restOf: source(list), after: report.status.read)
+    let failure = await unfinished.add(
+      restOf: source(list), after: report.status.read, options.run.naming)
     sink.note(failure, .unfinished)
   }
 

@@ -45,14 +45,21 @@ final class UnfinishedList: Sendable {
   /// - Parameters:
   ///   - list: All items from the first one on.
   ///   - count: How many of them the run has read.
+  ///   - naming: How the run has named files.
   /// - Returns: What kept them from being written, or nil.
-  func add(restOf list: FetchList, after count: Int) async -> SystemError? {
-    var (list, toSkip) = (list, count)
+  func add(restOf list: FetchList, after count: Int, _ naming: Naming) async -> SystemError? {
+    var list = list
+    var number = 0
     // What cannot be read now could not be read by the run either.
     while let items = try? await list.next(upTo: 256) {
-      let rest = items.dropFirst(toSkip)
-      toSkip -= items.count - rest.count
-      if let failure = add(rest.filter { $0.flaw == nil }) { return failure }
+      var rest: [WorkItem] = []
+      for item in items {
+        number += 1
+        if number > count, item.flaw == nil {
+          rest.append(item.asUnfinished(naming, number: number))
+        }
+      }
+      if let failure = add(rest) { return failure }
     }
     return nil
   }

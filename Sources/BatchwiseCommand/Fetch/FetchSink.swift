@@ -57,6 +57,9 @@ final class FetchSink: EventSink {
   /// The failures, grouped by reason, as lines of text.
   var failures: String { groups.withLock { $0.text } }
 
+  /// Why items have failed, each reason once.
+  var reasons: [DownloadFailure.Reason] { groups.withLock { $0.reasons } }
+
   /// What could not be written first, or nil.
   var failure: Failure? { lost.withLock { $0 } }
 

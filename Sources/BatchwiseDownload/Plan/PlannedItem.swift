@@ -44,4 +44,22 @@ final class PlannedItem: Sendable {
   func record(_ state: ItemRecord.State) -> ItemRecord {
     ItemRecord(key: key, url: address.redacted, state: state)
   }
+
+  /// The item as a list that holds only some of the items has to write it: with the name that its
+  /// place in this list gives it.
+  func asUnfinished(_ naming: Naming) -> WorkItem {
+    guard naming == .index, source.name == nil else { return source }
+    var item = source
+    item.name = path.description
+    return item
+  }
+}
+
+extension WorkItem {
+  /// The item as a list that holds only some of the items has to write it, if it was the list's item of
+  /// that number.
+  package func asUnfinished(_ naming: Naming, number: Int) -> WorkItem {
+    let planned = try? PlannedItem(self, naming: naming, number: number)
+    return planned?.asUnfinished(naming) ?? self
+  }
 }

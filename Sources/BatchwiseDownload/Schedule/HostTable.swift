@@ -18,6 +18,8 @@ struct HostTable {
     var waiting = 0
     /// Those that pause before another attempt.
     var delayed = 0
+    /// Why nothing is asked of it until then: it wants to be left alone for longer than is waited.
+    var refusal: (failure: DownloadFailure, until: Duration)?
     /// Whether so many of them are held that no more should be read.
     fileprivate(set) var isFull = false
 
@@ -58,7 +60,9 @@ struct HostTable {
     host.isFull = held >= (host.isFull ? Self.mostHeld / 2 : Self.mostHeld)
     ready += host.ready
     full += host.isFull ? 1 : 0
-    if host.isIdle, host.pace.isForgiven(at: now) || hosts.count > Self.mostRemembered {
+    let isRemembered =
+      !host.pace.isForgiven(at: now) || host.refusal.map { $0.until > now } ?? false
+    if host.isIdle, !isRemembered || hosts.count > Self.mostRemembered {
       hosts[origin] = nil
     } else {
       hosts[origin] = host
