@@ -103,6 +103,7 @@ public final class BatchDownloader: Sendable {
     } onCancel: {
       cancel()
     }
+    context.folder.removeEmptyPartials()
     let ending = guarded.withLock { $0.state.ending }
     return DownloadReport(status: status, duration: .now - start, ending: ending ?? .listDone)
   }

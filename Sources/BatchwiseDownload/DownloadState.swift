@@ -451,22 +451,25 @@ struct DownloadState {
     guard var job = jobs[id] else { return }
     job.resume = resume
     jobs[id] = job
-    news.append(.kept(job.item, resume))
+    // The file of an earlier run is there still, and what is recorded of it says where.
+    if !job.isConditional { news.append(.kept(job.item, resume)) }
   }
 
   private mutating func fail(_ job: DownloadJob, _ failure: DownloadFailure, _ moment: Moment) {
     if jobs.removeValue(forKey: job.id) != nil { release(job.path, at: moment.time) }
     status.failed += 1
     let event = event(.failed(failure, attempts: job.attempts), job.id, job.item, moment)
-    news.append(.failed(event, job.item, job.resume, isRecorded: false))
+    // An earlier file that could not be asked about is there still.
+    news.append(.failed(event, job.item, job.resume, isRecorded: job.isConditional))
   }
 
   private mutating func leave(_ job: DownloadJob, _ moment: Moment) {
     jobs[job.id] = nil
     release(job.path, at: moment.time)
     status.left += 1
-    // What is recorded of a partial file, or of an earlier state of the file, says more.
-    news.append(.left(job.item, isRecorded: job.resume != nil || job.previous != nil))
+    // What is recorded of an earlier state of the file says more, unless it is to be gone on with.
+    let isRecorded = job.isConditional || job.previous != nil && job.resume == nil
+    news.append(.left(job.item, job.resume, isRecorded: isRecorded))
   }
 
   private mutating func skip(
