@@ -34,7 +34,7 @@ let package = Package(
       name: "BatchwiseCommand",
       dependencies: [
         "Batchwise", "BatchwiseDownload", "CurlTransport", "CryptoDigest", "SQLiteJournal",
-        "CGetopt", "CMicrohttpd", "CZlib",
+        "CFileCalls", "CGetopt", "CMicrohttpd", "CZlib",
       ]),
     .executableTarget(name: "BatchwiseMain", dependencies: ["BatchwiseCommand"]),
 

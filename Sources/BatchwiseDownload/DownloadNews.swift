@@ -9,7 +9,7 @@ enum DownloadNews: Sendable {
   /// An item has failed for good, in an earlier run if it is recorded already.
   case failed(DownloadEvent, PlannedItem, ResumePoint?, isRecorded: Bool)
   /// An item is left to the next run; what is recorded of it may say more than that.
-  case left(PlannedItem, isRecorded: Bool)
+  case left(PlannedItem, ResumePoint?, isRecorded: Bool)
   /// What has come of an item's file is kept from now on.
   case kept(PlannedItem, ResumePoint)
   /// A file is whole and waits for its final name.
@@ -21,17 +21,26 @@ enum DownloadNews: Sendable {
     case .failed(let event, let item, let resume, isRecorded: false):
       guard case .failed(let failure, let attempts) = event.kind else { return nil }
       return item.record(.failed(failure, attempts: attempts, resume))
-    case .left(let item, isRecorded: false): return item.record(.left)
+    case .left(let item, let resume, isRecorded: false):
+      return item.record(resume.map { .partial($0) } ?? .left)
     case .kept(let item, let resume): return item.record(.partial(resume))
     case .whole(let file): return file.record(as: file.job.path)
     case .event, .failed, .left: return nil
     }
   }
 
+  /// The item of which a part may be kept from which nothing goes on in this run.
+  var brokenOff: PlannedItem? {
+    switch self {
+    case .failed(_, let item, .some, _), .left(let item, .some, _): item
+    case .event, .kept, .whole, .failed, .left: nil
+    }
+  }
+
   /// The item that is neither done nor skipped, if that is what it tells.
   var unfinished: PlannedItem? {
     switch self {
-    case .failed(_, let item, _, _), .left(let item, _): item
+    case .failed(_, let item, _, _), .left(let item, _, _): item
     case .event, .kept, .whole: nil
     }
   }

@@ -122,6 +122,7 @@ package final class DownloadRun: Sendable {
     } onCancel: {
       cancel()
     }
+    context.destination.folder?.removeEmptyPartials()
     let ending = guarded.withLock { $0.state.ending }
     return DownloadReport(status: status, duration: .now - start, ending: ending ?? .listDone)
   }
@@ -191,7 +192,7 @@ package final class DownloadRun: Sendable {
       do throws(JournalError) {
         let entries = try await recovery.entries(for: items, from: read + 1)
         read += items.count
-        update { $0.add(entries, at: $1) }
+        inParts(entries) { part in update { $0.add(part, at: $1) } }
       } catch {
         return stop(.journalFailed(error))
       }
@@ -347,9 +348,21 @@ package final class DownloadRun: Sendable {
       let naming = context.options.naming
       await sink.receive(unfinished: unfinished.map { $0.asUnfinished(naming) })
     }
+    inParts(settled) { part in
+      update { state, moment in
+        for (file, settlement) in part { state.settled(file.job.id, settlement, at: moment) }
+      }
+    }
     update { state, moment in
-      for (file, settlement) in settled { state.settled(file.job.id, settlement, at: moment) }
       if let failure { state.stop(.journalFailed(failure), at: moment) }
+    }
+  }
+
+  /// Goes through many changes in parts, so that none holds the lock for long: the transport's thread
+  /// would have to sleep until it is free.
+  private func inParts<Change>(_ changes: [Change], _ change: (ArraySlice<Change>) -> Void) {
+    for start in stride(from: 0, to: changes.count, by: 32) {
+      change(changes[start...].prefix(32))
     }
   }
 

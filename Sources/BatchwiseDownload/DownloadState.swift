@@ -98,7 +98,7 @@ struct DownloadState {
   // MARK: - The list
 
   /// The list brought further items.
-  mutating func add(_ entries: [ListEntry], at moment: Moment) {
+  mutating func add(_ entries: some Sequence<ListEntry>, at moment: Moment) {
     guard ending == nil else { return }
     for entry in entries {
       lastID += 1
@@ -401,51 +401,62 @@ struct DownloadState {
   ) {
     var job = job
     let now = moment.time
-    var pause = Duration.zero
+    var hostPause: Duration?
     switch failure.remedy {
     case .moreRoom:
       stop(.diskFull, at: moment)
       return leave(job, moment)
-    case .fewerAtOnce where inFlight.all > 1:
-      // What has begun proves that so many can be borne, and no more.
-      setLimit(max(1, min(status.limit, inFlight.all - 1)))
-      job.attempts -= 1
     case .oneMoreAttempt where job.hadOneMore:
       return fail(job, failure, moment)
-    default:
-      let elapsed = now - (job.began?.first ?? now)
-      guard
-        let backoff = retryPolicy.pause(
-          after: failure, failures: job.attempts, elapsed: elapsed, using: &generator)
-      else { return fail(job, failure, moment) }
-      pause = backoff
+    case .oneMoreAttempt: job.hadOneMore = true
+    case .fewerAtOnce where inFlight.all > 1:
+      // What has begun proves that so many can be borne, and no more. It was no attempt.
+      setLimit(max(1, min(status.limit, inFlight.all - 1)))
+      job.attempts -= 1
+    case .leavingHostAlone(let hint):
+      // Whatever becomes of this item, the host has asked for it.
+      hostPause = leaveAlone(job, failure, hint, inFlight: inFlight.ofHost, at: now)
+      if hostPause == nil { return fail(job, failure, moment) }
+    case .none, .anotherAttempt, .fewerAtOnce: break
     }
-    if case .oneMoreAttempt = failure.remedy { job.hadOneMore = true }
-    if case .leavingHostAlone(let hint) = failure.remedy {
-      let origin = job.address.origin
-      if let hint, hint > options.longestPause {
-        update(origin, at: now) { $0.refusal = (failure, now + hint) }
-        return fail(job, failure, moment)
-      }
-      let start = job.began?.latest ?? now
-      let limit = options.limitPerHost
-      var generator = self.generator
-      pause = update(origin, at: now) { host in
-        host.pace.refused(
-          hint, of: start, at: now, inFlight: inFlight.ofHost, limit: limit, using: &generator)
-      }
-      self.generator = generator
-      insert(.host(origin), at: now + pause)
-    }
+    let backoff = retryPolicy.pause(
+      after: failure, failures: job.attempts, elapsed: now - (job.began?.first ?? now),
+      using: &generator)
+    guard let backoff else { return fail(job, failure, moment) }
     guard ending == nil, !job.isAbandoned else { return leave(job, moment) }
+    let pause = failure.remedy == .fewerAtOnce && inFlight.all > 1 ? .zero : hostPause ?? backoff
     note(.retry(attempt: job.attempts + 1, failure, delay: pause), job.id, job.item, moment)
     job.route = Route()
-    if pause <= .zero || failure.asksForHost { return wait(job, at: now) }
+    // A host that is left alone keeps all its items waiting by itself.
+    if pause <= .zero || hostPause != nil { return wait(job, at: now) }
     job.isPausing = true
     jobs[job.id] = job
     status.waiting += 1
     update(job.address.origin, at: now) { $0.delayed += 1 }
     insert(.job(job.id), at: now + pause)
+  }
+
+  /// Leaves a host alone that has refused an item, and returns for how long; nil if it asks for longer
+  /// than is waited.
+  private mutating func leaveAlone(
+    _ job: DownloadJob, _ failure: DownloadFailure, _ hint: Duration?, inFlight: Int,
+    at now: Duration
+  ) -> Duration? {
+    let origin = job.address.origin
+    if let hint, hint > options.longestPause {
+      update(origin, at: now) { $0.refusal = (failure, now + hint) }
+      return nil
+    }
+    let start = job.began?.latest ?? now
+    let limit = options.limitPerHost
+    var generator = self.generator
+    let pause = update(origin, at: now) { host in
+      host.pace.refused(
+        hint, of: start, at: now, inFlight: inFlight, limit: limit, using: &generator)
+    }
+    self.generator = generator
+    insert(.host(origin), at: now + pause)
+    return pause
   }
 
   // MARK: - News
@@ -461,22 +472,25 @@ struct DownloadState {
     guard var job = jobs[id] else { return }
     job.resume = resume
     jobs[id] = job
-    news.append(.kept(job.item, resume))
+    // The file of an earlier run is there still, and what is recorded of it says where.
+    if !job.isConditional { news.append(.kept(job.item, resume)) }
   }
 
   private mutating func fail(_ job: DownloadJob, _ failure: DownloadFailure, _ moment: Moment) {
     if jobs.removeValue(forKey: job.id) != nil { release(job.path, at: moment.time) }
     status.failed += 1
     let event = event(.failed(failure, attempts: job.attempts), job.id, job.item, moment)
-    news.append(.failed(event, job.item, job.resume, isRecorded: false))
+    // An earlier file that could not be asked about is there still.
+    news.append(.failed(event, job.item, job.resume, isRecorded: job.isConditional))
   }
 
   private mutating func leave(_ job: DownloadJob, _ moment: Moment) {
     jobs[job.id] = nil
     release(job.path, at: moment.time)
     status.left += 1
-    // What is recorded of a partial file, or of an earlier state of the file, says more.
-    news.append(.left(job.item, isRecorded: job.resume != nil || job.previous != nil))
+    // What is recorded of an earlier state of the file says more, unless it is to be gone on with.
+    let isRecorded = job.isConditional || job.previous != nil && job.resume == nil
+    news.append(.left(job.item, job.resume, isRecorded: isRecorded))
   }
 
   private mutating func skip(
@@ -541,10 +555,5 @@ extension DownloadFailure {
     case .anotherAttempt: reason == .timeout
     default: false
     }
-  }
-
-  /// Whether it is the host that pauses, and not the item.
-  fileprivate var asksForHost: Bool {
-    if case .leavingHostAlone = remedy { true } else { false }
   }
 }

@@ -28,6 +28,9 @@ public final class Nginx: Sendable {
     self.isSecured = isSecured
     let program = try Nginx.findProgram()
     let listener = try LoopbackListener()
+    // Two workers accept from it. nginx takes an inherited socket as it is, and the one that comes too
+    // late for a connection would wait for the next one, and leave its own connections alone.
+    guard fcntl(listener.descriptor, F_SETFL, O_NONBLOCK) == 0 else { throw SystemFailure("fcntl") }
     port = listener.port
     folder = "\(NSTemporaryDirectory())batchwise-nginx-\(UUID())"
     root = "\(folder)/files"

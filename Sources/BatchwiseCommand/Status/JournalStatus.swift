@@ -4,6 +4,14 @@ internal import BatchwiseDownload
 internal import FoundationEssentials
 internal import SQLiteJournal
 
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Darwin)
+  internal import Darwin
+#endif
+
 /// What `batchwise status` was asked to do.
 struct StatusOptions: Sendable {
   /// Where the journal is; nil for its place in the folder.
@@ -33,16 +41,16 @@ struct JournalStatus {
   /// Says what is done, what has failed and why, and what is left to do.
   func run() throws(Refusal) -> ExitStatus {
     let path = options.journal ?? "\(folder)/.batchwise/journal.sqlite"
+    let absence = Refusal(
+      .cannotCreate, path, "there is no journal; a run of batchwise fetch -o DIR makes one")
+    guard access(path, F_OK) == 0 || errno != ENOENT && errno != ENOTDIR else { throw absence }
     let summary: JournalSummary?
     do throws(JournalError) {
       summary = try SQLiteJournal.summary(path: path)
     } catch {
       throw Refusal(error)
     }
-    guard let summary else {
-      throw Refusal(
-        .cannotCreate, path, "there is no journal; a run of batchwise fetch -o DIR makes one")
-    }
+    guard let summary else { throw absence }
     if let failure = OutputStream.standardOutput.write(summary.text) {
       throw Refusal(.inputOutput, "standard output", "\(failure)")
     }

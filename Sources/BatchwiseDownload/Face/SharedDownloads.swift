@@ -178,7 +178,7 @@ private final class SharedDesk: Sendable {
       case .failed(let event, let item, _, _):
         guard case .failed(let failure, _) = event.kind else { continue }
         end(item, .failure(failure.with(url: event.url)))
-      case .left(let item, _): end(item, .failure(CancellationError()))
+      case .left(let item, _, _): end(item, .failure(CancellationError()))
       case .event, .kept: continue
       }
     }

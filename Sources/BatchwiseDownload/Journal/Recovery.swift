@@ -65,6 +65,28 @@ struct Recovery {
     }
   }
 
+  /// The plan, unless the earlier file that it is about cannot be the right one.
+  private func checked(_ plan: RecoveryPlan, of item: PlannedItem) -> RecoveryPlan {
+    switch plan {
+    case .alreadyDone(let file) where item.source.contradicts(file),
+      .fetch(let file?, isConditional: true, _) where item.source.contradicts(file),
+      .rename(let file) where !isKept(file, for: item):
+      .fetch(previous: file, isConditional: false, resume: nil)
+    default: plan
+    }
+  }
+
+  /// Whether the partial file of an item is the whole file that was recorded, and not the part of
+  /// another state of it that happens to be as long.
+  private func isKept(_ file: StoredFile, for item: PlannedItem) -> Bool {
+    guard let wanted = file.sha256, let folder else { return true }
+    guard let digest = digests?.makeDigest(wanted.algorithm),
+      let partial = try? PartialFile(keptFor: item.key, in: folder),
+      (try? partial.file.read(from: 0, to: file.bytes, digest.update)) == file.bytes
+    else { return false }
+    return digest.finish() == wanted
+  }
+
   /// The entries for items, in the same order; the first one is the list's item of that number.
   func entries(for items: [WorkItem], from first: Int) async throws(JournalError) -> [ListEntry] {
     var number = first - 1
@@ -81,7 +103,7 @@ struct Recovery {
         let plan = RecoveryPlan(
           records.popFirst() ?? nil, url: item.address.redacted, options: options.recorded,
           size: { folder.recordedSize(of: $0) }, partialSize: { folder.partialSize(of: item.key) })
-        entries[index] = .planned(item, plan)
+        entries[index] = .planned(item, checked(plan, of: item))
       }
     }
     if options.collisions == .skip || options.collisions == .fail {
@@ -93,6 +115,15 @@ struct Recovery {
       }
     }
     return entries
+  }
+}
+
+extension WorkItem {
+  /// Whether the list says something else about a file than is recorded of it.
+  fileprivate func contradicts(_ file: StoredFile) -> Bool {
+    if let size, size != file.bytes { return true }
+    guard let checksum, let digest = file.sha256 else { return false }
+    return checksum.algorithm == digest.algorithm && checksum != digest
   }
 }
 

@@ -74,7 +74,8 @@ public final class OutputFolder: Sendable {
   /// The folder of partial files that have a name; made when it is needed first.
   func partials() throws(SystemError) -> PartialFolder {
     try partialFolder.withLock { folder throws(SystemError) in
-      if let folder { return folder }
+      // Another run may have found it empty and removed it.
+      if let folder, folder.isThere { return folder }
       let made = try PartialFolder(in: root)
       folder = made
       return made
@@ -107,6 +108,15 @@ public final class OutputFolder: Sendable {
   /// Removes the partial file that is kept for an item, if there is one.
   func removePartial(of key: ItemKey) {
     (try? partials())?.remove(PartialFolder.name(of: key))
+  }
+
+  /// Removes the folder of partial files, if one has been in use and nothing is left in it.
+  func removeEmptyPartials() {
+    partialFolder.withLock { folder in
+      if exchange(&folder, with: nil) != nil {
+        unlinkat(descriptor, OutputPath.reserved, AT_REMOVEDIR)
+      }
+    }
   }
 
   func removePartial(_ name: String) { partialFolder.withLock { $0?.remove(name) } }

@@ -32,6 +32,12 @@ final class PartialFolder: Sendable {
     folder = try output.openFolder(OutputPath.reserved)
   }
 
+  /// Whether it has not been removed since it was opened.
+  var isThere: Bool {
+    var status = stat()
+    return fstat(descriptor, &status) == 0 && status.st_nlink > 0
+  }
+
   /// The name by which an item's partial file is found again.
   static func name(of key: ItemKey) -> String {
     let digits = String(key.rawValue, radix: 16)

@@ -28,6 +28,8 @@ struct Settler {
       } else if let record = news.record {
         records.append(record)
       }
+      // What nothing remembers is never gone on with.
+      if journal == nil, let item = news.brokenOff { folder.removePartial(of: item.key) }
     }
     if !records.isEmpty { try await journal?.append(records) }
     var settlements: [(WholeFile, Settlement)] = []

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Batchwise
 import BatchwiseTesting
 import FoundationEssentials
 import TestSupport
