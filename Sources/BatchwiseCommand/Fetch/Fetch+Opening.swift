@@ -111,27 +111,33 @@ extension Fetch {
       && (first.st_dev, first.st_ino) == (second.st_dev, second.st_ino)
   }
 
-  /// The limit, lowered if the system allows too few open files for it.
-  ///
-  /// Raises what this process may open as far as it is allowed to. An item in flight needs a
-  /// connection and a file; the rest is for idle connections and the program itself.
-  func limit() -> Int {
+  /// How many files this process may open, raised as far as it is allowed to.
+  static func raisedOpenFiles() -> Int {
     var files = rlimit()
     #if canImport(Glibc)
       let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
     #else
       let resource = RLIMIT_NOFILE
     #endif
-    guard getrlimit(resource, &files) == 0 else { return options.run.limit }
+    guard getrlimit(resource, &files) == 0 else { return .max }
     files.rlim_cur = files.rlim_max
     setrlimit(resource, &files)
-    guard getrlimit(resource, &files) == 0 else { return options.run.limit }
-    let most = max(1, (Int(clamping: files.rlim_cur) - 64) / 3)
-    if options.run.limit > most, !options.isQuiet {
+    guard getrlimit(resource, &files) == 0 else { return .max }
+    return Int(clamping: files.rlim_cur)
+  }
+
+  /// The limit, lowered if too few files may be open for it.
+  ///
+  /// An item in flight needs a connection and a file; the rest is for idle connections and the program
+  /// itself.
+  func limit(for openFiles: Int) -> Int {
+    let limit = options.run.limit
+    let most = max(1, (openFiles - 64) / 3)
+    if limit > most, !options.isQuiet {
       OutputStream.standardError.write(
-        "batchwise: --limit \(options.run.limit): lowered to \(most), for this process may open only "
-          + "\(files.rlim_cur) files\n")
+        "batchwise: --limit \(limit): lowered to \(most), for this process may open only "
+          + "\(openFiles) files\n")
     }
-    return min(options.run.limit, most)
+    return min(limit, most)
   }
 }

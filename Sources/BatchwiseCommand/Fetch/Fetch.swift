@@ -61,7 +61,9 @@ struct Fetch {
     let writer = try openEvents(besides: list)
     let unfinished = try openUnfinished(besides: list)
     var run = options.run
-    run.limit = limit()
+    let openFiles = Self.raisedOpenFiles()
+    run.limit = limit(for: openFiles)
+    run.filesOpenedAhead = openFiles >= 2048 ? 256 : 0
     if let maxTime = options.maxTime { run.longestPause = min(run.longestPause, maxTime) }
     return Parts(
       list: list, listStart: list.flatMap(Self.start),

@@ -32,6 +32,7 @@ public final class OutputFolder: Sendable {
   let hasNamelessFiles: Bool
 
   private let partialFolder = Mutex<PartialFolder?>(nil)
+  private let stock = FileStock()
 
   /// Opens the folder, and makes it and the folders above it if they are missing.
   ///
@@ -56,6 +57,19 @@ public final class OutputFolder: Sendable {
     } catch {
       throw OutputFolderError(path: path, error)
     }
+  }
+
+  /// Opens a file that has no name.
+  func openNameless() throws(SystemError) -> OpenFile {
+    if let file = stock.take() { return file }
+    let number = batchwise_open_nameless(descriptor, 0o666)
+    guard number >= 0 else { throw SystemError(errno) }
+    return OpenFile(number)
+  }
+
+  /// Opens so many files without a name ahead, where that is possible.
+  func openAhead(_ count: Int) {
+    if hasNamelessFiles { stock.fill(to: count, in: root) }
   }
 
   /// Where the folder's journal is kept unless it is told otherwise, in a folder that is made if it is

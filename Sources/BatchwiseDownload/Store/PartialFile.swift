@@ -31,9 +31,7 @@ struct PartialFile: ~Copyable {
   init(in folder: OutputFolder) throws(SystemError) {
     self.folder = folder
     if folder.hasNamelessFiles {
-      let number = batchwise_open_nameless(folder.descriptor, 0o666)
-      guard number >= 0 else { throw SystemError(errno) }
-      file = OpenFile(number)
+      file = try folder.openNameless()
     } else {
       (file, name) = try folder.partials().makeUnique()
     }
