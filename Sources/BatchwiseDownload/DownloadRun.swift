@@ -348,7 +348,7 @@ package final class DownloadRun: Sendable {
       let naming = context.options.naming
       await sink.receive(unfinished: unfinished.map { $0.asUnfinished(naming) })
     }
-    context.folder.openAhead(min(settled.count, context.options.filesOpenedAhead))
+    context.destination.folder?.openAhead(min(settled.count, context.options.filesOpenedAhead))
     inParts(settled) { part in
       update { state, moment in
         for (file, settlement) in part { state.settled(file.job.id, settlement, at: moment) }

@@ -88,7 +88,8 @@ struct FileBatchTests {
   func convertible() async throws {
     let setting = try FaceSetting { .file($0) }
     let url = try #require(URL(string: "http://h/a?b=c"))
-    #expect(try await setting.downloader.downloadAll([url], to: setting.folder).map(\.file) == ["a"])
+    #expect(
+      try await setting.downloader.downloadAll([url], to: setting.folder).map(\.file) == ["a"])
 
     let flaw = DownloadFailure(.size, "The field size is no number of bytes")
     let item = WorkItem(line: 7, address: "http://u:p@h/x", flaw: flaw)
@@ -148,7 +149,8 @@ struct FileBatchTests {
     let files = try await BatchDownloader(transport: setting.transport, options: options)
       .downloadAll(urls, to: OutputFolder(path: setting.place.path), journal: journal)
     #expect(files.map(\.file) == (0..<10).map { "\($0)" })
-    #expect(files.prefix(5).allSatisfy { if case .skipped(.alreadyDone, _) = $0 { true } else { false } })
+    #expect(
+      files.prefix(5).allSatisfy { if case .skipped(.alreadyDone, _) = $0 { true } else { false } })
     #expect(setting.requests - before == 10 - done)
   }
 
