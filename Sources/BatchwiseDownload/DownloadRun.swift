@@ -37,8 +37,10 @@ package final class DownloadRun: Sendable {
     var state: DownloadState
     /// Those in flight, by the numbers of their items.
     var downloads: [Int: Download] = [:]
-    /// When the alarm rings next.
-    var wake: (time: Duration, id: Alarm.ID)?
+    /// When the alarm rings next, and what takes that back once it is set.
+    var wake: (time: Duration, number: Int, id: Alarm.ID?)?
+    /// How often the alarm was set.
+    var wakes = 0
     var hasRun = false
   }
 
@@ -258,19 +260,28 @@ package final class DownloadRun: Sendable {
 
   /// Sees to it that the state is asked again at that time.
   private func ring(at time: Duration) {
-    let isSooner = guarded.withLock { $0.wake.map { time < $0.time } ?? true }
-    guard isSooner else { return }
-    let id = alarm.set(at: time) { [weak self] in
-      guard let self else { return }
-      guarded.withLock { if $0.wake?.time == time { $0.wake = nil } }
-      update { _, _ in }
+    // Noted before it is set: it may ring, or be set to a sooner time, before the setting returns.
+    let noted = guarded.withLock { guarded -> (number: Int, older: Alarm.ID?)? in
+      if let wake = guarded.wake, wake.time <= time { return nil }
+      guarded.wakes += 1
+      let older = guarded.wake?.id
+      guarded.wake = (time, guarded.wakes, nil)
+      return (guarded.wakes, older)
     }
-    let older = guarded.withLock { guarded in
-      let older = guarded.wake
-      guarded.wake = (time, id)
-      return older
+    guard let (number, older) = noted else { return }
+    if let older { alarm.cancel(older) }
+    let id = alarm.set(at: time) { [weak self] in self?.rang(number) }
+    let isNext = guarded.withLock { guarded in
+      guard guarded.wake?.number == number else { return false }
+      guarded.wake?.id = id
+      return true
     }
-    if let older { alarm.cancel(older.id) }
+    if !isNext { alarm.cancel(id) }
+  }
+
+  private func rang(_ number: Int) {
+    guarded.withLock { if $0.wake?.number == number { $0.wake = nil } }
+    update { _, _ in }
   }
 
   // MARK: - Items that come one by one

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Batchwise
 import BatchwiseTesting
 import TestSupport
 import Testing
@@ -120,6 +121,27 @@ struct DownloadRunTests {
     #expect(fetch.log.endings[4] == [.skipped(.duplicate, file: nil)])
     #expect(report.status.skipped == 2)
     #expect(folder.names == ["a", "b"])
+  }
+
+  @Test("Pauses that are over as soon as they begin are not slept through")
+  func shortPauses() async throws {
+    var options = DownloadOptions.limited(to: 16)
+    options.retries = 3
+    options.backoff = .constant(.nanoseconds(1), jitter: .none)
+    for _ in 1...30 {
+      let asked = Watched<[String: Int]>([:])
+      let fetch = try Fetch(options: options) { url in
+        let attempt = asked.update { asked in
+          asked[url, default: 0] += 1
+          return asked[url]
+        }
+        if attempt == 4 { return .status(404) }
+        return .end(.failed(DownloadFailure(.truncated, "Cut off", remedy: .anotherAttempt)))
+      }
+      let report = await fetch.run((1...50).map { "http://h/\($0)" })
+      #expect(report.status.failed == 50)
+      #expect(asked.value.values.allSatisfy { $0 == 4 })
+    }
   }
 
   @Test("An empty list is done, and makes no file")

@@ -113,8 +113,8 @@ extension FetchOptions {
     Option("H", "header", "NAME: VALUE", "send this too; can be repeated") {
       options, text throws(Refusal) in
       guard let field = HeaderField(text) else {
-        // Its value may be a secret.
-        let name = String(text.prefix { $0 != ":" })
+        // Its value may be a secret, and without a colon all of it may be one.
+        let name = text.contains(":") ? String(text.prefix { $0 != ":" }) : ""
         throw Refusal(.usage, of: "--header", name, "give it as 'Name: value'")
       }
       options.run.headers.append(field)

@@ -16,6 +16,9 @@ final class OpenFile: Sendable {
 
   deinit { close(number) }
 
+  /// Gives up the lock that is laid onto the file, if there is one.
+  func unlock() { flock(number, LOCK_UN) }
+
   /// Writes all bytes at the end of the file.
   func write(_ bytes: UnsafeRawBufferPointer) throws(SystemError) {
     var rest = bytes

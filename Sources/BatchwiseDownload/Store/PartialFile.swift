@@ -49,6 +49,8 @@ struct PartialFile: ~Copyable {
   }
 
   deinit {
+    // A later attempt goes on with it, though somebody may still read here what digests are made of.
+    if isKept { file.unlock() }
     if let name, !isKept { folder.removePartial(name) }
   }
 

@@ -40,7 +40,8 @@ extension CommandRuns {
       let ending = try await setting.fetch(list: list)
       #expect(ending.status == 0)
       #expect(origin.record.requests.map(\.path).sorted() == (1...40).map { "/\($0)" }.sorted())
-      #expect(try ending.events.of("done").compactMap(\.file).sorted() == (31...40).map(String.init))
+      #expect(
+        try ending.events.of("done").compactMap(\.file).sorted() == (31...40).map(String.init))
       #expect(try ending.events.endedIDs == Array(1...40))
     }
 
@@ -78,6 +79,29 @@ extension CommandRuns {
       for event in try ending.events.of("done") {
         setting.expect(Array("hello".utf8), as: try #require(event.file))
       }
+    }
+
+    @Test("A file that is not what the list says by now is fetched again")
+    func contradicted() async throws {
+      let path = setting.folder.path + "/list"
+      func fetch(_ field: String, _ value: String) async throws -> LoggedEvent {
+        let list = "url,\(field)\n\(origin.url("/1")),\(value)\n"
+        try list.write(toFile: path, atomically: false, encoding: .utf8)
+        let ending = try await setting.fetch(["-i", path])
+        return try #require(try ending.events.first(where: \.isEnding))
+      }
+      let digest = try #require(try await fetch("size", "5").sha256)
+      #expect(try await fetch("size", "5").reason == "already-done")
+      #expect(try await fetch("sha256", digest).reason == "already-done")
+      origin.on("/1", .ok("hello there"))
+      let longer = try await fetch("size", "11")
+      #expect(longer.file == "1")
+      setting.expectOnly(["1": Array("hello there".utf8)])
+      origin.on("/1", .ok("hello"))
+      let checked = try await fetch("sha256", digest)
+      #expect(checked.file == "1" && checked.proof == "checksum")
+      setting.expectOnly(["1": Array("hello".utf8)])
+      #expect(origin.record.requests.count == 3)
     }
 
     // MARK: - Earlier failures
@@ -126,7 +150,8 @@ extension CommandRuns {
 
     // MARK: - Forgetting and asking again
 
-    @Test("Afresh everything is fetched again, and replaces what was written before and nothing else")
+    @Test(
+      "Afresh everything is fetched again, and replaces what was written before and nothing else")
     func fresh() async throws {
       origin.on("/2", .status(404))
       #expect(try await setting.fetch(list: addresses(1...4)).status == 1)
@@ -137,7 +162,7 @@ extension CommandRuns {
       #expect(ending.status == 0)
       let done = try ending.events.of("done")
       #expect(done.count == 4)
-      for name in ["1", "2", "3"] { #expect(setting.holds(Array("another".utf8), as: name)) }
+      for name in ["1", "2", "3"] { setting.expect(Array("another".utf8), as: name) }
       setting.expect(Array("hello".utf8), as: "4")
       setting.expect(Array("mine".utf8), as: "5")
       let fifth = try #require(done.first { $0.url == origin.url("/5") }?.file)
@@ -172,7 +197,7 @@ extension CommandRuns {
       #expect(events.ending(of: list[4])?.event == "failed")
       #expect(origin.record.count(of: "/nameless") == 1)
       setting.expectOnly([
-          "same": old, "dated": old, "changed": new, "nameless": old, "gone": old,
+        "same": old, "dated": old, "changed": new, "nameless": old, "gone": old,
       ])
       let second = try await setting.fetch(["--refresh"], list: Array(list[...3]))
       #expect(second.status == 0)
@@ -221,6 +246,17 @@ extension CommandRuns {
       }
       #expect(origin.record.requests.count == 8)
       #expect(setting.folder.names == ["o"])
+    }
+
+    @Test("Without a journal no part is left of what did not come to its end")
+    func withoutPart() async throws {
+      let large = Array(repeating: UInt8(7), count: 3 << 20)
+      origin.on("/large", .file(large, ["ETag: \"1\""], upTo: 2 << 20))
+      let ending = try await setting.fetch(
+        ["--no-journal", "--retries", "1"], list: [origin.url("/large")])
+      #expect(ending.status == 1)
+      #expect(origin.record.requests.compactMap(\.offset) == [2 << 20])
+      #expect(TemporaryFolder.names(in: setting.output).isEmpty)
     }
 
     @Test("Without a journal a file that has changed gets another name, and nothing is replaced")
@@ -276,7 +312,8 @@ extension CommandRuns {
     func foreign() async throws {
       try FileManager.default.createDirectory(
         atPath: setting.output + "/.batchwise", withIntermediateDirectories: true)
-      let text = Array("dear diary, today I wrote no database but more than a hundred bytes of text".utf8)
+      let text = Array(
+        "dear diary, today I wrote no database but more than a hundred bytes of text".utf8)
       try setting.folder.write(text + text, to: "o/.batchwise/journal.sqlite")
       for arguments in [[], ["--fresh"]] {
         let ending = try await setting.fetch(arguments, list: addresses(1...2))
@@ -296,7 +333,8 @@ extension CommandRuns {
     func torn() async throws {
       #expect(try await setting.fetch(list: addresses(1...200)).status == 0)
       let whole = try #require(setting[".batchwise/journal.sqlite"])
-      try setting.folder.write(Array(whole[..<(whole.count / 2)]), to: "o/.batchwise/journal.sqlite")
+      try setting.folder.write(
+        Array(whole[..<(whole.count / 2)]), to: "o/.batchwise/journal.sqlite")
       let refused = try await setting.fetch(list: addresses(1...3))
       #expect(refused.status == 73)
       #expect(refused.errors.contains("is damaged"))

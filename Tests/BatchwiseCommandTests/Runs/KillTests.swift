@@ -45,7 +45,7 @@ extension CommandRuns {
         let last = try await setting.fetch(["-n", "4"], list: list)
         #expect(last.status == 0, "seed \(seed), after kill \(kills): \(last.errors)")
         try setting.check(before, asked, "seed \(seed), after kill \(kills)")
-        #expect(setting.holdsOnly(Self.files), "seed \(seed), after kill \(kills)")
+        setting.expectOnly(Self.files, "seed \(seed), after kill \(kills)")
         #expect(try last.events.endedIDs == Array(1...Self.files.count))
         let skipped = try last.events.of("skipped").compactMap(\.file)
         #expect(Set(skipped).isSuperset(of: before), "seed \(seed), after kill \(kills)")
@@ -105,7 +105,7 @@ extension RunSetting {
     let now = self.asked
     for name in files {
       let bytes = try #require(CommandRuns.KillTests.expected(name), "\(name), \(comment)")
-      #expect(holds(bytes, as: name), "\(name) is not whole, \(comment)")
+      expect(bytes, as: name, comment)
     }
     #expect(Set(files).isSuperset(of: before), comment)
     for name in before {

@@ -30,6 +30,13 @@ struct LoggedEvent: Decodable, Sendable {
   var skipped: Int?
   var peakInFlight: Int?
 
+  /// When it happened.
+  var date: Date {
+    get throws {
+      try Date(time, strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+    }
+  }
+
   /// Whether it is the last event of its item.
   var isEnding: Bool { ["done", "failed", "skipped"].contains(event) }
 

@@ -25,6 +25,28 @@ struct PartialFileTests {
     #expect(parent["a"]?.count == 72)
   }
 
+  @Test(
+    "A kept file can be gone on with while a digest of it is still read", arguments: [true, false])
+  func readElsewhere(namelessFiles: Bool) throws {
+    let parent = try TemporaryFolder()
+    let folder = try OutputFolder(path: parent.path, namelessFiles: namelessFiles)
+    let key = ItemKey(rawValue: 7)
+    let reader = try kept("12345", for: key, in: folder)
+    let size = try PartialFile(keptFor: key, in: folder)?.size
+    #expect(size == 5)
+    _ = reader
+  }
+
+  /// Keeps a file for a later attempt, and returns what somebody else still holds of it.
+  private func kept(
+    _ text: String, for key: ItemKey, in folder: OutputFolder
+  ) throws -> OpenFile {
+    var file = try PartialFile(in: folder)
+    try Array(text.utf8).withUnsafeBytes { try file.write($0) }
+    try file.keep(for: key)
+    return file.file
+  }
+
   @Test("An empty file is a file", arguments: [true, false])
   func emptyFile(namelessFiles: Bool) throws {
     let parent = try TemporaryFolder()
