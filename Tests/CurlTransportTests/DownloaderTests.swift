@@ -21,7 +21,8 @@ struct DownloaderTests {
     downloader = BatchDownloader(transport: try CurlTransport(), options: options)
   }
 
-  @Test("keeps exactly the limit of the call in flight, as the origin counts", arguments: [1, 3, 16])
+  @Test(
+    "keeps exactly the limit of the call in flight, as the origin counts", arguments: [1, 3, 16])
   func peak(limit: Int) async throws {
     let gate = MisbehavingOrigin.Gate(opensAt: limit)
     origin.onEverythingElse(.held(at: gate, then: .echoingPath))
