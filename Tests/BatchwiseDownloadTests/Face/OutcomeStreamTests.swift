@@ -236,14 +236,16 @@ struct OutcomeStreamTests {
     #expect(try await outcomes.next() == nil)
   }
 
-  @Test("A journal that cannot be written ends the stream with its error")
-  func brokenJournal() async throws {
+  @Test(
+    "A journal that cannot be written ends the stream with its error, also with the last request",
+    arguments: [1, 9, 100])
+  func brokenJournal(count: Int) async throws {
     let setting = try FaceSetting { .file($0) }
     let journal = MemoryJournal()
     journal.onAppend { _ in JournalError(.diskFull, "Full") }
     let thrown = await failure {
       for try await _ in setting.downloader.outcomes(
-        of: addresses(0..<9), to: setting.folder, journal: journal)
+        of: addresses(0..<count), to: setting.folder, journal: journal)
       {}
     }
     #expect((thrown as? JournalError)?.kind == .diskFull)
