@@ -30,6 +30,7 @@ extension MisbehavingOrigin.Behaviour {
   ///   - body: The body that is announced.
   ///   - sent: How much of it is sent; then the connection is closed, unless there is a gate.
   ///   - gate: Where the rest waits.
+  /// - Returns: The behaviour.
   public static func answer(
     _ status: Int = 200, fields: [String] = [], _ body: [UInt8] = [], upTo sent: Int? = nil,
     heldAt gate: MisbehavingOrigin.Gate? = nil
@@ -54,6 +55,7 @@ extension MisbehavingOrigin.Behaviour {
   ///   - fields: Fields of the head; the value of each is a validator.
   ///   - end: Where the sending breaks off, counted from the file's beginning.
   ///   - gate: Where what comes after that waits; without one the connection is closed.
+  /// - Returns: The behaviour.
   public static func file(
     _ bytes: [UInt8], _ fields: [String], upTo end: Int? = nil,
     heldAt gate: MisbehavingOrigin.Gate? = nil

@@ -5,9 +5,11 @@ extension MisbehavingOrigin.Behaviour {
   /// ends it; for the path `*`, which the preface of HTTP/2 asks for.
   ///
   /// - Parameters:
+  ///   - status: The status.
   ///   - fields: The head's fields besides the status, in lower case.
   ///   - body: What is sent of the body.
   ///   - end: How the stream ends.
+  /// - Returns: The behaviour.
   public static func frames(
     status: Int = 200, fields: [(String, String)] = [], body: String, end: StreamEnd
   ) -> Self {

@@ -15,7 +15,7 @@ enum HTTPDate {
     return seconds < 0 ? nil : Int64(seconds)
   }
 
-  /// `Sun, 06 Nov 1994 08:49:37 GMT`
+  /// Reads a date such as `Sun, 06 Nov 1994 08:49:37 GMT`.
   private static func fixedForm(_ bytes: Ascii.Bytes) -> Int64? {
     guard bytes.count == 29 else { return nil }
     let text = UnsafeRawBufferPointer(rebasing: bytes)

@@ -268,6 +268,8 @@ extension TransferSlot {
     return true
   }
 
+  /// Whether the transfer is to be tried once more, on a new connection.
+  ///
   /// A pooled connection may have died in silence, which shows when a request is sent on it. libcurl
   /// tries again by itself, but counts these tries over the whole life of a handle, and every sixth
   /// is one too many. Or the rest of an earlier answer, longer than announced, was still on its
@@ -328,8 +330,9 @@ extension TransferSlot {
 }
 
 extension HeaderField {
-  /// Whether the field describes a body, which a GET has none of. A server would wait for it, and
-  /// take the next request for its first bytes.
+  /// Whether the field describes a body, which a GET has none of.
+  ///
+  /// A server would wait for it, and take the next request for its first bytes.
   fileprivate var isAboutBody: Bool {
     let name = name.lowercased()
     return name == "content-length" || name == "transfer-encoding"

@@ -145,7 +145,7 @@ extension CommandRuns {
     func terminal(columns: UInt16) async throws {
       let ending = try await drawn(columns: columns, environment: ["TERM": "xterm"])
       #expect(ending.status == 0)
-      let parts = ending.errors.components(separatedBy: "\r\u{1b}[K")
+      let parts = ending.errors.components(separatedBy: "\r\u{1b}[J")
       #expect(parts.count > 2)
       #expect(parts[0].isEmpty)
       for line in parts.dropFirst().dropLast() {
