@@ -26,6 +26,12 @@ struct DownloadJob: Sendable {
   var arrival: AdmissionArrival?
   /// The way of the present attempt so far.
   var route = Route()
+  /// Its place among those that wait, while it is one of them.
+  var ticket: NumberedAdmission.Ticket?
+  /// Whether nobody wants it any more.
+  var isAbandoned = false
+  /// Whether it pauses before another attempt.
+  var isPausing = false
   /// What is granted to it while it is in flight.
   var grant: NumberedAdmission.Grant?
 

@@ -6,7 +6,7 @@ internal import FoundationEssentials
 /// What a run knows and decides: who may start, which name it may use, what is tried again and when,
 /// when the run is over.
 ///
-/// It starts nothing, calls nobody and has no clock. Its shell, ``BatchDownloader``, changes it under
+/// It starts nothing, calls nobody and has no clock. Its shell, ``DownloadRun``, changes it under
 /// a lock and acts on ``admit(at:)`` and ``takeNews()`` after the lock is gone.
 ///
 /// An item that is read waits in the lane of its host, is in flight while a transfer of it is under
@@ -208,6 +208,7 @@ struct DownloadState {
       status.inFlight += 1
       guard var job = jobs[id] else { continue }
       job.grant = grant
+      job.ticket = nil
       if let refusal = hosts.host(job.address.origin)?.refusal, refusal.until > moment.time {
         admission.leave(grant)
         status.inFlight -= 1
@@ -232,13 +233,28 @@ struct DownloadState {
   }
 
   private mutating func wait(_ job: DownloadJob, at now: Duration) {
-    jobs[job.id] = job
+    var job = job
     status.waiting += 1
     let key = update(job.address.origin, at: now) { host in
       host.waiting += 1
       return host.key
     }
-    admission.wait(job.id, key: key, arrival: job.arrival, at: now)
+    job.ticket = admission.wait(job.id, key: key, arrival: job.arrival, at: now)
+    job.isPausing = false
+    jobs[job.id] = job
+  }
+
+  /// Leaves an item that nobody wants any more: at once if it waits or pauses, else when its attempt
+  /// has ended, unless its file is whole then.
+  mutating func abandon(_ id: Int, at moment: Moment) {
+    jobs[id]?.isAbandoned = true
+    guard let job = jobs[id], job.ticket != nil || job.isPausing else { return }
+    if let ticket = job.ticket { admission.cancel(ticket) }
+    update(job.address.origin, at: moment.time) { host in
+      if job.isPausing { host.delayed -= 1 } else { host.waiting -= 1 }
+    }
+    status.waiting -= 1
+    leave(job, moment)
   }
 
   private mutating func insert(_ wake: Wake, at time: Duration) {
@@ -299,7 +315,11 @@ struct DownloadState {
       skip(id, job.item, .unchanged, file: job.previous?.path, moment)
     case .redirected(let route):
       job.route = route
-      if ending == nil { wait(job, at: moment.time) } else { leave(job, moment) }
+      if ending == nil, !job.isAbandoned {
+        wait(job, at: moment.time)
+      } else {
+        leave(job, moment)
+      }
     case .failed(let failure, let resume):
       job.resume = resume ?? job.resume
       decide(job, failure, inFlight, moment)
@@ -403,12 +423,13 @@ struct DownloadState {
       after: failure, failures: job.attempts, elapsed: now - (job.began?.first ?? now),
       using: &generator)
     guard let backoff else { return fail(job, failure, moment) }
-    guard ending == nil else { return leave(job, moment) }
+    guard ending == nil, !job.isAbandoned else { return leave(job, moment) }
     let pause = failure.remedy == .fewerAtOnce && inFlight.all > 1 ? .zero : hostPause ?? backoff
     note(.retry(attempt: job.attempts + 1, failure, delay: pause), job.id, job.item, moment)
     job.route = Route()
     // A host that is left alone keeps all its items waiting by itself.
     if pause <= .zero || hostPause != nil { return wait(job, at: now) }
+    job.isPausing = true
     jobs[job.id] = job
     status.waiting += 1
     update(job.address.origin, at: now) { $0.delayed += 1 }

@@ -89,12 +89,10 @@ extension CurlTransport {
       #endif
     }
 
-    func make(
-      for multi: UnsafeMutableRawPointer, mayPause: Bool
-    ) throws(CurlTransportError) -> any LoopDriver {
+    func make(for multi: UnsafeMutableRawPointer) throws(CurlTransportError) -> any LoopDriver {
       switch self {
       #if os(Linux)
-        case .epoll: try EpollDriver(multi: multi, mayPause: mayPause)
+        case .epoll: try EpollDriver(multi: multi)
       #endif
       case .poll: try PollDriver(multi: multi)
       }

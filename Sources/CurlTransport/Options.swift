@@ -49,7 +49,8 @@ extension CurlTransport {
   public enum HTTPVersion: Sendable {
     /// HTTP/1.1, one answer at a time on each connection.
     case http1_1
-    /// HTTP/2 over TLS where the server agrees, and HTTP/1.1 everywhere else.
+    /// HTTP/2 over TLS where the server agrees, and HTTP/1.1 everywhere else; one answer at a time on
+    /// each connection here too.
     ///
     /// A success whose head announces no length is asked for once more by HTTP/1.1, which can tell
     /// a whole body from one that was cut off.

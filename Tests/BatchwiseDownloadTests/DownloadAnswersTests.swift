@@ -71,7 +71,7 @@ struct DownloadAnswersTests {
   func keptHandler() async throws {
     let transport = KeepingTransport()
     let folder = try TemporaryFolder()
-    let downloader = BatchDownloader(
+    let downloader = DownloadRun(
       transport: transport, folder: try OutputFolder(path: folder.path, namelessFiles: false),
       options: .limited(to: 1))
     _ = await downloader.run(

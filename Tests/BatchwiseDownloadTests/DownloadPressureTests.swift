@@ -73,7 +73,7 @@ struct DownloadPressureTests {
     func endlessList() async {
       await #expect(processExitsWith: .success) {
         let folder = try TemporaryFolder()
-        let downloader = BatchDownloader(
+        let downloader = DownloadRun(
           transport: PlainTransport(), folder: try OutputFolder(path: folder.path),
           options: .limited(to: 16))
         // Beyond the addresses that are remembered, whose number is fixed.
@@ -110,7 +110,7 @@ struct DownloadPressureTests {
             ResponseHead(status: 200, framing: .length(60_000)),
             (0..<6).map { [UInt8](repeating: $0, count: 10_000) })
         }
-        let downloader = BatchDownloader(
+        let downloader = DownloadRun(
           transport: transport, folder: folder, options: .limited(to: limit))
         let log = EventLog()
         let report = await downloader.run(

@@ -101,7 +101,7 @@ struct DownloadStoppingTests {
       try? await Gate().passUnlessCancelled()
       return .file("never")
     }
-    let downloader = BatchDownloader(
+    let downloader = DownloadRun(
       transport: transport, folder: try OutputFolder(path: folder.path),
       options: .limited(to: 1))
     let run = Task {

@@ -6,7 +6,7 @@ import TestSupport
 
 /// One run of a downloader with a fake transport into a folder, and what became of it.
 struct Fetch {
-  let downloader: BatchDownloader
+  let downloader: DownloadRun
   let transport: FakeTransport
   let log = EventLog()
   let folder: TemporaryFolder
@@ -20,7 +20,7 @@ struct Fetch {
     let folder = try folder ?? TemporaryFolder()
     self.folder = folder
     transport = FakeTransport(answer)
-    downloader = BatchDownloader(
+    downloader = DownloadRun(
       transport: transport,
       folder: try OutputFolder(path: folder.path, namelessFiles: namelessFiles),
       options: options ?? .limited(to: limit), digests: digests, journal: journal)

@@ -12,6 +12,11 @@ package struct NumberedAdmission {
     fileprivate let grant: AdmissionState<Int>.Grant
   }
 
+  /// A number's place among those that wait.
+  package struct Ticket: Sendable {
+    fileprivate let id: AdmissionState<Int>.ID
+  }
+
   /// Creates a state in which nobody waits; see ``AdmissionState``.
   package init(limit: Int, keyLimit: Int, rate: RateLimit?) {
     state = AdmissionState(limit: limit, keyLimit: keyLimit, rate: rate)
@@ -25,9 +30,12 @@ package struct NumberedAdmission {
   /// Lets a number wait for its turn, where its arrival belongs.
   package mutating func wait(
     _ number: Int, key: AdmissionKey, arrival: AdmissionArrival?, at now: Duration
-  ) {
-    _ = state.wait(number, for: AdmissionRequest(key: key), arrival: arrival, at: now)
+  ) -> Ticket {
+    Ticket(id: state.wait(number, for: AdmissionRequest(key: key), arrival: arrival, at: now))
   }
+
+  /// Takes a number out that no longer wants to start.
+  package mutating func cancel(_ ticket: Ticket) { _ = state.cancel(ticket.id) }
 
   /// Takes out all that wait, those with the same key in their order.
   package mutating func cancelAll() -> [Int] { state.cancelAll() }

@@ -29,7 +29,7 @@ struct Fetch {
     var list: Int32?
     /// Where the list begins, if it can be read again.
     var listStart: off_t?
-    var downloader: BatchDownloader
+    var downloader: DownloadRun
     var journal: SQLiteJournal?
     var writer: EventWriter?
     var unfinished: UnfinishedList?
@@ -67,7 +67,7 @@ struct Fetch {
     if let maxTime = options.maxTime { run.longestPause = min(run.longestPause, maxTime) }
     return Parts(
       list: list, listStart: list.flatMap(Self.start),
-      downloader: BatchDownloader(
+      downloader: DownloadRun(
         transport: transport, folder: folder, options: run, digests: CryptoDigest(),
         journal: journal),
       journal: journal, writer: writer, unfinished: unfinished.map(UnfinishedList.init))

@@ -32,7 +32,7 @@ final class Display: Sendable {
   }
 
   /// Shows the run's progress until the task is cancelled.
-  func follow(_ run: BatchDownloader) async {
+  func follow(_ run: DownloadRun) async {
     guard style != .none else { return }
     let start = ContinuousClock.now
     let pause: Duration = style == .bar ? .milliseconds(100) : .seconds(5)

@@ -12,7 +12,8 @@ enum ListEntry: Sendable {
 /// Finds out what is to be done about items: checks them, and asks the journal once for each.
 struct Recovery {
   let journal: (any DownloadJournal)?
-  let folder: OutputFolder
+  /// Nil where bodies go to memory, for which nothing is recorded.
+  let folder: OutputFolder?
   let digests: (any DigestMaker)?
   let options: DownloadOptions
 
@@ -20,7 +21,7 @@ struct Recovery {
   private let salt: UInt64
 
   init(
-    journal: (any DownloadJournal)?, folder: OutputFolder, digests: (any DigestMaker)?,
+    journal: (any DownloadJournal)?, folder: OutputFolder?, digests: (any DigestMaker)?,
     options: DownloadOptions
   ) {
     self.journal = journal
@@ -34,11 +35,11 @@ struct Recovery {
   ///
   /// Without the journal it is not known which those are, apart from those that never can.
   func removeAbandonedPartials() async {
-    await folder.removeAbandonedPartials { key in
+    await folder?.removeAbandonedPartials { key in
       guard let journal, let found = try? await journal.records(of: [key]) else { return true }
       switch found.first.flatMap({ $0 })?.state {
       case .partial, .failed(_, _, .some): return true
-      case .done(let file): return folder.recordedSize(of: file.path) == nil
+      case .done(let file): return folder?.recordedSize(of: file.path) == nil
       case .failed, .left, nil: return false
       }
     }
@@ -51,6 +52,17 @@ struct Recovery {
       return DownloadFailure(.checksum, "Nothing here computes digests")
     }
     return digests.failure(for: checksum.algorithm)
+  }
+
+  /// Checks an item, the list's one of that number, as if nothing was recorded of it.
+  func entry(for item: WorkItem, number: Int) -> ListEntry {
+    do throws(DownloadFailure) {
+      let planned = try PlannedItem(item, naming: options.naming, number: number, salt: salt)
+      if let failure = failure(for: item.checksum) { return .flawed(item, failure) }
+      return .planned(planned, .new)
+    } catch {
+      return .flawed(item, error)
+    }
   }
 
   /// The plan, unless the earlier file that it is about cannot be the right one.
@@ -67,7 +79,7 @@ struct Recovery {
   /// Whether the partial file of an item is the whole file that was recorded, and not the part of
   /// another state of it that happens to be as long.
   private func isKept(_ file: StoredFile, for item: PlannedItem) -> Bool {
-    guard let wanted = file.sha256 else { return true }
+    guard let wanted = file.sha256, let folder else { return true }
     guard let digest = digests?.makeDigest(wanted.algorithm),
       let partial = try? PartialFile(keptFor: item.key, in: folder),
       (try? partial.file.read(from: 0, to: file.bytes, digest.update)) == file.bytes
@@ -80,15 +92,9 @@ struct Recovery {
     var number = first - 1
     var entries = items.map { item -> ListEntry in
       number += 1
-      do throws(DownloadFailure) {
-        let planned = try PlannedItem(
-          item, naming: options.naming, number: number, salt: salt)
-        if let failure = failure(for: item.checksum) { return .flawed(item, failure) }
-        return .planned(planned, .new)
-      } catch {
-        return .flawed(item, error)
-      }
+      return entry(for: item, number: number)
     }
+    guard let folder else { return entries }
     if let journal {
       let keys = entries.compactMap { $0.item?.key }
       var records = try await journal.records(of: keys)[...]

@@ -38,7 +38,7 @@ public struct DownloadEvent: Sendable, Equatable {
 }
 
 /// A file that was downloaded.
-public struct DownloadedFile: Sendable, Equatable {
+public struct DownloadedFile: Sendable, Hashable {
   /// Its name, relative to the output folder.
   public var name: String
   /// Its length.

@@ -9,10 +9,12 @@ final class WholeFile: Sendable {
   let download: DownloadedFile?
   private let stored: StoredFile
   private let partial: Mutex<PartialFile?>
+  /// The bytes, if they are in memory.
+  let body: HeldBody?
 
   /// A file that this run has fetched.
   init(
-    _ partial: consuming PartialFile, of job: DownloadJob, _ download: DownloadedFile,
+    _ partial: consuming PartialFile?, _ body: HeldBody?, of job: DownloadJob, _ download: DownloadedFile,
     validator: Validator?
   ) {
     self.job = job
@@ -21,6 +23,7 @@ final class WholeFile: Sendable {
       path: job.path.description, bytes: download.bytes, sha256: download.sha256,
       validator: validator)
     self.partial = Mutex(consume partial)
+    self.body = body
   }
 
   /// A file that an earlier run has kept for its item.
@@ -29,6 +32,7 @@ final class WholeFile: Sendable {
     download = nil
     self.stored = stored
     partial = Mutex(nil)
+    body = nil
   }
 
   /// What the journal is told before the file has the path.
@@ -66,5 +70,12 @@ final class WholeFile: Sendable {
   /// Whether a file of an earlier run that has the path holds the same bytes.
   func isThere(as path: OutputPath, in folder: OutputFolder) -> Bool {
     partial.withLock { $0?.holdsSameBytes(as: path) ?? false }
+  }
+
+  /// Lays the body down for whoever takes it, as a settlement.
+  func keepBody(in store: BodyStore?) -> Settlement {
+    guard let store, let body, let download else { return .left }
+    store.keep(body, for: job.id)
+    return .done(download)
   }
 }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import FoundationEssentials
+
 /// What all attempts of a run have in common.
 struct DownloadContext: Sendable {
-  let folder: OutputFolder
+  let destination: BodyDestination
   let options: DownloadOptions
   let digests: (any DigestMaker)?
 }
@@ -26,6 +28,8 @@ struct DownloadAttempt: ~Copyable {
   enum Step {
     /// Ask again, for the rest that is needed or where a redirect led to.
     case request(Request)
+    /// Ask again, once there is room in memory for so many bytes.
+    case wait(Int64)
     /// The attempt is over.
     case end(DownloadState.Outcome)
     /// The file is whole, and its digests are to be looked at.
@@ -38,6 +42,10 @@ struct DownloadAttempt: ~Copyable {
   private var route: Route
   private var head: ResponseHead?
   private var file: PartialFile?
+  /// What has come of the body, if that goes to memory.
+  private var memory: MemoryBody?
+  /// How much room in memory the body needs, if there was too little.
+  private var missingRoom: Int64?
   /// The digests of the file, while there is one.
   private(set) var digest: BodyDigest?
   /// From where on the rest of the file was asked for; 0 for all of it.
@@ -63,8 +71,15 @@ struct DownloadAttempt: ~Copyable {
   /// The bytes that are there, and how many there will be if that is known.
   var size: Int64 {
     switch file {
-    case .none: 0
+    case .none: received
     case .some(let file): file.size
+    }
+  }
+  /// The bytes that are in memory.
+  private var received: Int64 {
+    switch memory {
+    case .none: 0
+    case .some(let memory): memory.size
     }
   }
   var total: Int64? {
@@ -78,14 +93,20 @@ struct DownloadAttempt: ~Copyable {
 
   /// The first request.
   mutating func begin() -> Request {
-    guard job.resume != nil else { return request() }
+    guard job.resume != nil, let folder = context.destination.folder else { return request() }
     do throws(SystemError) {
-      file = try PartialFile(keptFor: job.item.key, in: context.folder)
+      file = try PartialFile(keptFor: job.item.key, in: folder)
     } catch {
       trouble = DownloadFailure(disk: error)
     }
     let size = file?.size ?? 0
     if size == 0 || size > resume?.total ?? .max { startAnew() }
+    return request()
+  }
+
+  /// The request, first or again, after so much room in memory was reserved for its answer.
+  mutating func begin(in store: BodyStore, reserved bytes: Int) -> Request {
+    memory = MemoryBody(in: store, reserved: bytes)
     return request()
   }
 
@@ -130,6 +151,10 @@ struct DownloadAttempt: ~Copyable {
     // Where the rest was asked for and all of it comes, the file is another one by now. What was kept
     // stays until more than that is there.
     file = nil
+    memory?.startAnew()
+    if case .length(let length) = head.framing, let room = memory?.announce(length) {
+      guard take(room, for: length) else { return .discard }
+    }
     beginning = context.options.filter.needsFirstBytes ? [] : nil
     resume = head.validator.flatMap { $0.isStrong ? ResumePoint(validator: $0, total: total) : nil }
     return .accept
@@ -174,6 +199,13 @@ struct DownloadAttempt: ~Copyable {
   /// none.
   mutating func receive(_ body: UnsafeRawBufferPointer) -> Bool {
     if trouble != nil { return false }
+    if let room = memory?.append(body) {
+      // How much more it is going to be is not known, so it comes alone the next time.
+      guard take(room, for: Int64(context.destination.store?.room.capacity ?? 0)) else {
+        return false
+      }
+      return isWanted(body)
+    }
     do throws(SystemError) {
       try makeFile()
       try file?.write(body)
@@ -182,15 +214,34 @@ struct DownloadAttempt: ~Copyable {
       trouble = DownloadFailure(disk: error)
       return false
     }
+    guard isWanted(body) else { return false }
+    keepIfLong()
+    return trouble == nil
+  }
+
+  /// Whether the file is wanted, by its bytes so far.
+  private mutating func isWanted(_ body: UnsafeRawBufferPointer) -> Bool {
     do throws(DownloadFailure) {
       try check(body)
+      return true
     } catch {
       file?.discard()
       trouble = error
       return false
     }
-    keepIfLong()
-    return trouble == nil
+  }
+
+  /// Whether there is room in memory; if not now, it is asked for so much.
+  private mutating func take(_ room: MemoryBody.Room, for length: Int64) -> Bool {
+    switch room {
+    case .granted: return true
+    case .later: missingRoom = length
+    case .never:
+      let most = context.destination.store?.room.capacity ?? 0
+      trouble = DownloadFailure(
+        .tooLarge, status: head?.status, "All bodies together may hold \(most) bytes")
+    }
+    return false
   }
 
   /// Keeps a file for a later attempt once enough of it is there.
@@ -208,8 +259,9 @@ struct DownloadAttempt: ~Copyable {
 
   /// Makes the file and what computes its digests, unless they are there.
   private mutating func makeFile() throws(SystemError) {
+    guard let folder = context.destination.folder else { return }
     if file == nil {
-      file = try PartialFile(in: context.folder)
+      file = try PartialFile(in: folder)
       digest = nil
     }
     guard digest == nil, let maker = context.digests, let open = file?.file else { return }
@@ -233,6 +285,10 @@ struct DownloadAttempt: ~Copyable {
     let step: Step
     do throws(DownloadFailure) {
       if let trouble { throw trouble }
+      if let missingRoom = missingRoom.take() {
+        memory = nil
+        return .wait(missingRoom)
+      }
       switch end {
       case .complete: step = try complete()
       case .redirect(let target): step = try follow(target)
@@ -243,7 +299,10 @@ struct DownloadAttempt: ~Copyable {
       step = .end(.failed(error, resume: keptPoint))
     }
     // What was not kept is gone before anybody hears how the attempt ended.
-    if case .end = step { file = nil }
+    if case .end = step {
+      file = nil
+      memory = nil
+    }
     return step
   }
 
@@ -305,6 +364,7 @@ struct DownloadAttempt: ~Copyable {
   private mutating func startAnew() {
     beginsAnew = true
     file = nil
+    memory?.startAnew()
     digest = nil
     resume = nil
     offset = 0
@@ -322,9 +382,21 @@ struct DownloadAttempt: ~Copyable {
     return .request(request())
   }
 
+  /// The body in memory whose bytes are to be compared with a checksum, if it is in memory.
+  var comparedBody: Data? {
+    guard job.item.source.checksum != nil else { return nil }
+    switch memory {
+    case .none: return nil
+    case .some(let memory): return memory.data
+    }
+  }
+
   /// Hands the file over, if its bytes are the right ones.
   mutating func whole(_ digests: BodyDigest.Outcome) throws(DownloadFailure) -> WholeFile {
-    guard let head, var file = file.take() else { preconditionFailure("No file is whole") }
+    guard let head else { preconditionFailure("Nothing is whole without an answer") }
+    let size = self.size
+    var file = file.take()
+    let body = memory.take()?.whole(mediaType: head.mediaType)
     digest = nil
     let checksums: [Checksum]
     switch digests {
@@ -333,7 +405,7 @@ struct DownloadAttempt: ~Copyable {
     }
     let wanted = job.item.source.checksum
     if let wanted, !checksums.contains(wanted) {
-      file.discard()
+      file?.discard()
       let got = checksums.first { $0.algorithm == wanted.algorithm }?.hex ?? "unknown"
       throw DownloadFailure(
         .checksum, status: head.status,
@@ -342,9 +414,9 @@ struct DownloadAttempt: ~Copyable {
     }
     let isMeasured = head.framing != .untilClose || offset > 0
     return WholeFile(
-      file, of: job,
+      file, body, of: job,
       DownloadedFile(
-        name: job.path.description, bytes: file.size, status: head.status, attempts: job.attempts,
+        name: job.path.description, bytes: size, status: head.status, attempts: job.attempts,
         duration: .now - startedAt,
         proof: wanted != nil ? .checksum : isMeasured ? .length : .unverified,
         sha256: checksums.first { $0.algorithm == .sha256 }),

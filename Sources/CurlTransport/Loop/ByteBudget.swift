@@ -31,9 +31,9 @@ package struct ByteBudget: Sendable {
     paid > now ? paid - now : nil
   }
 
-  /// How large a buffer fits a rate: what is read at once is owed for a fiftieth of a second, as far as
-  /// libcurl's buffers can be made so small.
+  /// How large a buffer fits a rate: what is read at once is owed for a two-hundredth of a second, as
+  /// far as libcurl's buffers can be made so small.
   package func buffer(within range: ClosedRange<Int>) -> Int {
-    min(max(rate / 50, range.lowerBound), range.upperBound)
+    min(max(rate / 200, range.lowerBound), range.upperBound)
   }
 }

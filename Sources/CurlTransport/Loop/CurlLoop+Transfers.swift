@@ -24,7 +24,9 @@ extension CurlLoop {
   }
 
   func cancel(_ handler: any TransferHandler) {
-    if let slot = running[ObjectIdentifier(handler)] { remove(slot, telling: .cancelled) }
+    guard let slot = running[ObjectIdentifier(handler)] else { return }
+    slot.leaveEarly()
+    remove(slot, telling: .cancelled)
   }
 
   func finish(_ slot: TransferSlot, after result: CURLcode) {

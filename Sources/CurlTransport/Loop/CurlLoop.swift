@@ -53,9 +53,8 @@ final class CurlLoop: @unchecked Sendable {
   private let start = ContinuousClock.now
   private var nextIdleCheck = Duration.zero
   private var budget: ByteBudget?
-  // The longest pause first, from `firstPaused` on.
-  private var paused: [TransferSlot] = []
-  private var firstPaused = 0
+  /// Whether something has come up in this round that shall not wait until everything is paid for.
+  private var isCalled = false
 
   /// How large a buffer may be: for many short bodies, and for long ones.
   private(set) var buffers = (16 * 1024)...(512 * 1024)
@@ -71,12 +70,14 @@ final class CurlLoop: @unchecked Sendable {
     self.settings = settings
     isBudgeted = settings.bandwidth != nil
     do {
-      driver = try kind.make(for: multi, mayPause: isBudgeted)
+      driver = try kind.make(for: multi)
     } catch {
       curl_multi_cleanup(multi)
       throw error
     }
     inbox = Inbox(wake: driver.makeBell())
+    // By HTTP/2, libcurl 7.88 gives bytes of one stream to another when several share a connection.
+    ccurl_multi_set_long(multi, CURLMOPT_PIPELINING, CURLPIPE_NOTHING)
     lookups = Lookups(proxies: settings.proxies)
     if let bandwidth = settings.bandwidth {
       let budget = ByteBudget(rate: bandwidth, at: .zero)
@@ -113,6 +114,7 @@ extension CurlLoop {
   /// begun before. Otherwise a limit of 1 would sleep after every transfer.
   private func round() -> Bool {
     wait()
+    isCalled = false
     rounds.add(1, ordering: .relaxed)
     guard inbox.take(into: &commands) else { return false }
 
@@ -128,18 +130,14 @@ extension CurlLoop {
   private func wait() {
     let mayRest = commands.isEmpty && inbox.fallAsleep()
     if isBudgeted, let debt = budget?.debt(at: .now - start) {
-      passTime()
-      driver.rest(atMost: mayRest ? debt : .zero)
-      now = .now - start
+      _ = rest(atMost: mayRest ? min(debt, driver.timeToTimer ?? debt) : .zero)
     } else {
-      if isBudgeted { resumePaused() }
       driver.wait(atMost: mayRest ? timeToIdleCheck : .zero)
       passTime()
     }
   }
 
-  /// Takes note of time that went by while the loop worked or waited for its sockets; when it rests,
-  /// time goes by for nobody who waits for bytes.
+  /// Takes note of time that went by while the loop worked or waited for its sockets.
   private func passTime() {
     let last = now
     now = .now - start
@@ -147,7 +145,8 @@ extension CurlLoop {
   }
 
   private func work() {
-    driver.perform { [self] in !isInDebt }
+    let time = now
+    driver.perform { [self] in mayRead(since: time) }
     // First, so that whoever has ended since has not failed for want of an address.
     if !lookedUp.isEmpty { endLookups() }
     finishEnded()
@@ -214,34 +213,33 @@ extension CurlLoop {
     budget?.spend(bytes, at: .now - start)
   }
 
-  /// Whether more is owed than the bandwidth allows.
+  /// Rests while more is owed than the bandwidth allows.
   ///
-  /// Then the loop reads nothing from anybody, and so servers are slowed down by TCP itself.
-  private var isInDebt: Bool { isBudgeted && budget?.debt(at: .now - start) != nil }
-
-  /// Pauses a slot that libcurl is reading for, if more is owed than the bandwidth allows. It would
-  /// read a hundred times before it came back by itself.
-  func pauseIfInDebt(_ slot: TransferSlot) {
-    if !isInDebt { return }
-    slot.pause()
-    paused.append(slot)
+  /// The loop reads nothing from anybody then, and so servers are slowed down by TCP itself. It rests
+  /// here, while libcurl is reading from a socket, because libcurl would read a hundred times before it
+  /// came back. (A transfer that is paused is read from as well, and loses bytes in HTTP/2.) When a
+  /// command ends the rest, libcurl goes on, and what it reads is owed until the next.
+  func payDebt() {
+    let time = ContinuousClock.now - start
+    guard !isCalled, let debt = budget?.debt(at: time), debt >= Self.shortestRest else { return }
+    isCalled = !(commands.isEmpty && inbox.fallAsleep() && rest(atMost: debt))
   }
 
-  /// Lets who was paused first read again: one at a time, since each may read a buffer full.
-  private func resumePaused() {
-    while firstPaused < paused.count {
-      let slot = paused[firstPaused]
-      firstPaused += 1
-      if slot.isPaused {
-        slot.resume()
-        break
-      }
-    }
-    if firstPaused == paused.count || firstPaused > 256 {
-      paused.removeFirst(firstPaused)
-      firstPaused = 0
-    }
+  private static let shortestRest = Duration.milliseconds(2)
+
+  /// Lets time go by that counts for nobody who waits for bytes; returns whether nothing has come up.
+  private func rest(atMost limit: Duration) -> Bool {
+    passTime()
+    defer { now = .now - start }
+    return driver.rest(atMost: limit)
   }
+
+  /// Whether one more socket may be read from in this round, which began at a time.
+  private func mayRead(since time: Duration) -> Bool {
+    !isBudgeted || budget?.debt(at: .now - start) == nil && now - time < Self.longestRound
+  }
+
+  private static let longestRound = Duration.milliseconds(100)
 
   /// Divides the room for buffers anew when there are more slots.
   func shareBuffers() {

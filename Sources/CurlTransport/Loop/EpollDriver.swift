@@ -18,7 +18,6 @@
     private let epoll: Descriptor
     private let bell: Descriptor
     private let deadEnd: DeadEnd
-    fileprivate let mayPause: Bool
     private var interest = SocketInterest()
     private var timer = Timer.off
 
@@ -31,9 +30,8 @@
       case at(ContinuousClock.Instant)
     }
 
-    init(multi: UnsafeMutableRawPointer, mayPause: Bool) throws(CurlTransportError) {
+    init(multi: UnsafeMutableRawPointer) throws(CurlTransportError) {
       self.multi = multi
-      self.mayPause = mayPause
       epoll = try Descriptor(epoll_create1(ccurl_epoll_cloexec), of: "epoll_create1")
       bell = try Descriptor(eventfd(0, ccurl_eventfd_flags), of: "eventfd")
       deadEnd = try DeadEnd()
@@ -56,24 +54,26 @@
     }
 
     func wait(atMost limit: Duration?) {
-      collectReady(timeout(limit))
-    }
-
-    func rest(atMost limit: Duration) {
-      readyCount = 0
-      var descriptor = pollfd(fd: bell.number, events: Int16(POLLIN), revents: 0)
-      if poll(&descriptor, 1, timeout(limit)) > 0 { silence() }
-    }
-
-    private func timeout(_ limit: Duration?) -> CInt {
-      let limit = limit?.millisecondsRoundedUp ?? -1
-      switch timer {
-      case .off: return limit
-      case .due: return 0
-      case .at(let instant):
-        let rest = (instant - .now).millisecondsRoundedUp
-        return limit < 0 ? rest : min(limit, rest)
+      var timeout = limit?.millisecondsRoundedUp ?? -1
+      if let timer = timeToTimer?.millisecondsRoundedUp {
+        timeout = timeout < 0 ? timer : min(timeout, timer)
       }
+      collectReady(timeout)
+    }
+
+    var timeToTimer: Duration? {
+      switch timer {
+      case .off: nil
+      case .due: .zero
+      case .at(let instant): max(.zero, instant - .now)
+      }
+    }
+
+    func rest(atMost limit: Duration) -> Bool {
+      var descriptor = pollfd(fd: bell.number, events: Int16(POLLIN), revents: 0)
+      let isRung = poll(&descriptor, 1, limit.millisecondsRoundedUp) > 0
+      if isRung { silence() }
+      return !isRung
     }
 
     func dropUnfitConnections() {
@@ -200,20 +200,13 @@
 
   private func socketWish(
     _ easy: UnsafeMutableRawPointer?, _ socket: curl_socket_t, _ wish: CInt,
-    _ context: UnsafeMutableRawPointer?, _ socketData: UnsafeMutableRawPointer?
+    _ driver: UnsafeMutableRawPointer?, _ socketData: UnsafeMutableRawPointer?
   ) -> CInt {
-    guard let context else { return 0 }
-    let driver = Unmanaged<EpollDriver>.fromOpaque(context).takeUnretainedValue()
-    // While its transfer is paused libcurl wants nothing of a socket, which yet is not idle.
-    if driver.mayPause, wish == CURL_POLL_REMOVE, let easy, let slot = ccurl_get_private(easy),
-      TransferSlot.at(slot).isPaused
-    {
-      return 0
-    }
+    guard let driver else { return 0 }
     var events: UInt32 = 0
     if wish == CURL_POLL_IN || wish == CURL_POLL_INOUT { events |= ccurl_epoll_in }
     if wish == CURL_POLL_OUT || wish == CURL_POLL_INOUT { events |= ccurl_epoll_out }
-    driver.want(events, of: socket)
+    Unmanaged<EpollDriver>.fromOpaque(driver).takeUnretainedValue().want(events, of: socket)
     return 0
   }
 

@@ -13,9 +13,14 @@ protocol LoopDriver: AnyObject {
   /// over; without a time, for as long as it takes.
   func wait(atMost limit: Duration?)
 
-  /// Waits until libcurl's own timer is due, the bell has rung, or the time is over, and looks at no
-  /// socket.
-  func rest(atMost limit: Duration)
+  /// How long it is until libcurl's own timer is due, if it is set.
+  var timeToTimer: Duration? { get }
+
+  /// Waits until the bell has rung or the time is over, and looks at no socket; may be called while
+  /// libcurl works.
+  ///
+  /// - Returns: Whether it was the time that ended it.
+  func rest(atMost limit: Duration) -> Bool
 
   /// Sees to it that no new transfer is given a pooled connection that its server has closed, or in
   /// which bytes are waiting that answer no request.

@@ -42,21 +42,25 @@ final class PollDriver: LoopDriver {
     if descriptor.revents != 0 { silence() }
   }
 
-  func rest(atMost limit: Duration) {
+  var timeToTimer: Duration? {
     var timer = -1
     curl_multi_timeout(multi, &timer)
-    let limit = Int(limit.millisecondsRoundedUp)
+    return timer < 0 ? nil : .milliseconds(timer)
+  }
+
+  func rest(atMost limit: Duration) -> Bool {
     var descriptor = pollfd(fd: bell.number, events: Int16(POLLIN), revents: 0)
-    if poll(&descriptor, 1, CInt(timer < 0 ? limit : min(limit, timer))) > 0 { silence() }
+    let isRung = poll(&descriptor, 1, limit.millisecondsRoundedUp) > 0
+    if isRung { silence() }
+    return !isRung
   }
 
   // libcurl looks by itself, and from version 8.0 on it sees both.
   func dropUnfitConnections() {}
 
-  /// libcurl reads from every socket that is ready; each is paused when it has read too much.
+  /// libcurl reads from every socket that is ready, each in its turn.
   func perform(while mayRead: () -> Bool) {
-    var timer = 0
-    if !mayRead(), curl_multi_timeout(multi, &timer) == CURLM_OK, timer != 0 { return }
+    if !mayRead(), timeToTimer != .zero { return }
     var running: CInt = 0
     curl_multi_perform(multi, &running)
   }

@@ -52,8 +52,7 @@ extension TransferSlot {
     case .discard where received > Self.discardedBytes: return end(with: .enough)
     default: break
     }
-    if isBudgeted { loop.pauseIfInDebt(self) }
-    return true
+    return !isBudgeted || payDebt()
   }
 
   /// Whether it is worth while to read past a body that nobody wants.
@@ -77,20 +76,16 @@ extension TransferSlot {
     if case .leading = lookup { loop.lookedUp.append(self) }
   }
 
-  /// Lets libcurl read nothing more for this transfer; only from inside its calls.
-  func pause() {
-    isPaused = true
-    curl_easy_pause(easy, CURLPAUSE_RECV)
-  }
-
-  /// Lets libcurl read on.
-  func resume() {
-    isPaused = false
-    curl_easy_pause(easy, CURLPAUSE_CONT)
+  /// Rests for what was read; returns whether the transfer may go on after that.
+  private func payDebt() -> Bool {
+    loop.payDebt()
+    // libcurl would notice only when it has read all that it can.
+    return !isLate || end(with: .late)
   }
 
   private func end(with reason: Stop) -> Bool {
     stop = reason
+    leaveEarly()
     return false
   }
 }

@@ -11,6 +11,7 @@ extension TransferSlot {
     case .enough: return wholeAnswer
     case .broken(let what): return .failed(.brokenAnswer(of: host, what))
     case .endless: return .failed(.brokenAnswer(of: host, "it has no end that shows"))
+    case .late: return .failed(failure(CURLE_OPERATION_TIMEDOUT))
     case .idle:
       return .failed(
         DownloadFailure(

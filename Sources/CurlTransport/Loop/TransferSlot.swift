@@ -38,9 +38,6 @@ final class TransferSlot {
   /// Whether libcurl has asked a resolver for this transfer.
   var hasLookedUp = false
 
-  /// Whether the transfer is not read from, for the bandwidth's sake.
-  var isPaused = false
-
   /// Why no socket could be opened, if that was so.
   var socketError: CInt = 0
 
@@ -55,6 +52,7 @@ final class TransferSlot {
   private var totalTimeout: Duration?
   private var isSecondTry = false
   private var isRepeated = false
+  private var isLastOfConnection = false
 
   private let settings: TransportSettings
   private let errorText = UnsafeMutableBufferPointer<CChar>.allocate(
@@ -83,6 +81,7 @@ final class TransferSlot {
     case enough
     case broken(String)
     case idle
+    case late
     case endless
   }
 
@@ -158,12 +157,32 @@ extension TransferSlot {
     patienceBegan = loop.awake
   }
 
+  /// Sees to it that no other transfer is given the connection, if its streams have ends of their own:
+  /// what is still on its way in a stream that is left early is not counted right by libcurl before 8.1,
+  /// and in the end the server would be told of no more room.
+  func leaveEarly() {
+    guard settings.usesHTTP2 else { return }
+    ccurl_set_long(easy, CURLOPT_FORBID_REUSE, 1)
+    isLastOfConnection = true
+  }
+
+  private func keepConnection() {
+    if isLastOfConnection { ccurl_set_long(easy, CURLOPT_FORBID_REUSE, 0) }
+    isLastOfConnection = false
+  }
+
+  /// Whether the transfer has taken longer than it may.
+  var isLate: Bool {
+    guard let totalTimeout else { return false }
+    return loop.now - began > totalTimeout
+  }
+
   /// Lets go of the transfer and returns its handler.
   func clear() -> (any TransferHandler)? {
     if isSecondTry { ccurl_set_long(easy, CURLOPT_FRESH_CONNECT, 0) }
+    keepConnection()
     if headers != nil { dropHeaders() }
     lookup = .none
-    isPaused = false
     defer { handler = nil }
     return handler
   }
@@ -182,7 +201,6 @@ extension TransferSlot {
     received = 0
     stop = nil
     hasLookedUp = false
-    isPaused = false
     socketError = 0
   }
 
@@ -244,6 +262,7 @@ extension TransferSlot {
     } else {
       return false
     }
+    keepConnection()
     if let totalTimeout { setTotalTimeout(to: totalTimeout - (loop.now - began)) }
     beginAnswer()
     return true
@@ -276,7 +295,7 @@ extension TransferSlot {
   /// Connecting has a timeout of its own.
   func hasGoneIdle(at now: Duration) -> Bool {
     if isWaiting { return false }
-    if hasHeard || isPaused {
+    if hasHeard {
       hasHeard = false
       silentSince = now
     }

@@ -79,8 +79,6 @@ struct TransportSettings: Sendable {
       ccurl_set_long(easy, CURLOPT_SSL_VERIFYPEER, 0)
       ccurl_set_long(easy, CURLOPT_SSL_VERIFYHOST, 0)
     }
-    // One connection for many transfers is the point of it.
-    if usesHTTP2 { ccurl_set_long(easy, CURLOPT_PIPEWAIT, 1) }
   }
 
   private static func variable(_ name: String) -> String? {

@@ -10,11 +10,12 @@ internal import Synchronization
 /// the list as far as their hosts allow, received by a transport, recorded in the journal, and given
 /// their final names when they are whole. Memory does not grow with the list. What is decided is
 /// decided in ``DownloadState``; this class holds the lock and acts.
-public final class BatchDownloader: Sendable {
+package final class DownloadRun: Sendable {
   let context: DownloadContext
   private let transport: any Transport
   private let recovery: Recovery
-  private let settler: Settler
+  /// Nil where bodies go to memory.
+  private let settler: Settler?
   private let guarded: Mutex<Guarded>
   private let received = Atomic<Int>(0)
   private let isCancelled = Atomic<Bool>(false)
@@ -27,6 +28,10 @@ public final class BatchDownloader: Sendable {
   private let newsSignal = Signal()
   /// Raised when nothing more shall be read.
   private let stopSignal = Signal()
+  /// Who looks at the run, if anybody does.
+  private let watcher: RunWatcher?
+  /// What is called for news where items come one by one and no task settles them.
+  private let onNews: (@Sendable (DownloadRun) -> Void)?
 
   private struct Guarded {
     var state: DownloadState
@@ -48,9 +53,18 @@ public final class BatchDownloader: Sendable {
   ///   - digests: What computes checksums; without it a list's checksum fails its item.
   ///   - journal: What remembers the run for the next one, if there is to be a next one.
   /// - Precondition: The limits are at least 1, and no number of retries is negative.
-  public init(
+  package convenience init(
     transport: any Transport, folder: OutputFolder, options: DownloadOptions = DownloadOptions(),
     digests: (any DigestMaker)? = nil, journal: (any DownloadJournal)? = nil
+  ) {
+    self.init(
+      transport, to: .folder(folder), options: options, digests: digests, journal: journal)
+  }
+
+  init(
+    _ transport: any Transport, to destination: BodyDestination, options: DownloadOptions,
+    digests: (any DigestMaker)?, journal: (any DownloadJournal)? = nil,
+    watcher: RunWatcher? = nil, onNews: (@Sendable (DownloadRun) -> Void)? = nil
   ) {
     precondition(options.limit >= 1, "The limit must be at least 1, not \(options.limit)")
     precondition(
@@ -58,14 +72,19 @@ public final class BatchDownloader: Sendable {
       "The limit per host must be at least 1, not \(options.limitPerHost)")
     precondition(options.retries >= 0, "\(options.retries) retries: there cannot be fewer than 0")
     self.transport = transport
-    context = DownloadContext(folder: folder, options: options, digests: digests)
+    self.watcher = watcher
+    self.onNews = onNews
+    context = DownloadContext(destination: destination, options: options, digests: digests)
+    let folder = destination.folder
     recovery = Recovery(journal: journal, folder: folder, digests: digests, options: options)
-    settler = Settler(journal: journal, folder: folder, collisions: options.collisions)
+    settler = folder.map {
+      Settler(journal: journal, folder: $0, collisions: options.collisions)
+    }
     guarded = Mutex(Guarded(state: DownloadState(options: options)))
   }
 
   /// One consistent view of the run, cheap enough to ask for many times a second.
-  public var status: DownloadStatus {
+  package var status: DownloadStatus {
     var status = guarded.withLock { $0.state.status }
     status.received = Int64(received.load(ordering: .relaxed))
     return status
@@ -74,7 +93,7 @@ public final class BatchDownloader: Sendable {
   /// How far the transfers in flight have come, those first that have taken longest.
   ///
   /// - Complexity: O(*n* log *n*) for *n* in flight.
-  public func slowestTransfers(atMost count: Int) -> [TransferProgress] {
+  package func slowestTransfers(atMost count: Int) -> [TransferProgress] {
     let downloads = guarded.withLock { Array($0.downloads.values) }
     return Array(downloads.map(\.progress).sorted { $0.duration > $1.duration }.prefix(count))
   }
@@ -91,7 +110,7 @@ public final class BatchDownloader: Sendable {
   ///   that window.
   /// - Returns: What the run came to, after the sink has received the last event.
   /// - Precondition: It is called once.
-  public func run(
+  package func run(
     _ source: some WorkSource, reportingTo sink: some EventSink
   ) async -> DownloadReport {
     let isFirst = guarded.withLock { !exchange(&$0.hasRun, with: true) }
@@ -105,7 +124,7 @@ public final class BatchDownloader: Sendable {
     } onCancel: {
       cancel()
     }
-    context.folder.removeEmptyPartials()
+    context.destination.folder?.removeEmptyPartials()
     let ending = guarded.withLock { $0.state.ending }
     return DownloadReport(status: status, duration: .now - start, ending: ending ?? .listDone)
   }
@@ -113,28 +132,29 @@ public final class BatchDownloader: Sendable {
   /// Begins an orderly stop: nothing more is read or started, and what is in flight goes on.
   ///
   /// The run then ends as soon as nothing is in flight. Calling it again changes nothing.
-  public func stop() { stop(.stopped) }
+  package func stop() { stop(.stopped) }
 
   private func stop(_ reason: DownloadReport.Ending) { update { $0.stop(reason, at: $1) } }
 
   /// Lets nothing more start until ``resume()``; what is in flight goes on.
-  public func pause() { update { state, _ in state.setPaused(true) } }
+  package func pause() { update { state, _ in state.setPaused(true) } }
 
   /// Lets items start again.
-  public func resume() { update { state, _ in state.setPaused(false) } }
+  package func resume() { update { state, _ in state.setPaused(false) } }
 
   /// Sets the most items in flight at once; 0 lets none start, and what is in flight goes on.
   ///
   /// - Precondition: It is not negative.
-  public func setLimit(_ limit: Int) {
+  package func setLimit(_ limit: Int) {
     precondition(limit >= 0, "The limit must not be negative, and is \(limit)")
     update { state, _ in state.setLimit(limit) }
   }
 
   /// Stops, and cancels what is in flight.
-  private func cancel() {
+  func cancel() {
     isCancelled.store(true, ordering: .sequentiallyConsistent)
     stop()
+    context.destination.store?.close()
     for download in guarded.withLock({ Array($0.downloads.values) }) { transport.cancel(download) }
   }
 
@@ -188,6 +208,9 @@ public final class BatchDownloader: Sendable {
     transport.start(transfers)
     // A cancellation that came before the start found nothing to cancel.
     if isCancelled.load(ordering: .sequentiallyConsistent) { downloads.forEach(transport.cancel) }
+    for download in downloads where download.isAbandoned.load(ordering: .sequentiallyConsistent) {
+      transport.cancel(download)
+    }
   }
 
   /// A transfer has ended.
@@ -205,7 +228,10 @@ public final class BatchDownloader: Sendable {
     update { state, _ in state.kept(download.job.id, resume) }
   }
 
-  func countReceived(_ bytes: Int) { received.add(bytes, ordering: .relaxed) }
+  func countReceived(_ bytes: Int) {
+    received.add(bytes, ordering: .relaxed)
+    watcher?.note()
+  }
 
   // MARK: - The one way to change the state
 
@@ -224,11 +250,12 @@ public final class BatchDownloader: Sendable {
         guarded.state.nextWake(at: moment.time)
       )
     }
-    if !downloads.isEmpty { request(downloads.map { $0.firstTransfer() }, for: downloads) }
+    if !downloads.isEmpty { request(downloads.compactMap { $0.firstTransfer() }, for: downloads) }
     if hasRoom { listSignal.raise() }
-    if hasNews { newsSignal.raise() }
+    if hasNews { if let onNews { onNews(self) } else { newsSignal.raise() } }
     if isStopped { stopSignal.raise() }
     if let wake { ring(at: wake) }
+    watcher?.note()
   }
 
   /// Sees to it that the state is asked again at that time.
@@ -257,6 +284,45 @@ public final class BatchDownloader: Sendable {
     update { _, _ in }
   }
 
+  // MARK: - Items that come one by one
+
+  /// Checks an item that comes from no list.
+  func entry(for item: WorkItem) -> ListEntry { recovery.entry(for: item, number: 0) }
+
+  /// How long an item has been on its way.
+  func duration(of job: DownloadJob) -> Duration {
+    let now = alarm.now
+    return now - (job.began?.first ?? now)
+  }
+
+  /// Adds an item that comes from no list, and returns its number.
+  func add(_ entry: ListEntry) -> Int {
+    var id = 0
+    update { state, moment in
+      state.add([entry], at: moment)
+      id = state.status.read
+    }
+    return id
+  }
+
+  /// Ends an item that nobody wants any more; it is left, unless it is whole before that.
+  func abandon(_ id: Int) {
+    update { $0.abandon(id, at: $1) }
+    context.destination.store?.cancel(id)
+    guard let download = guarded.withLock({ $0.downloads[id] }) else { return }
+    download.isAbandoned.store(true, ordering: .sequentiallyConsistent)
+    context.destination.store?.cancel(id)
+    transport.cancel(download)
+  }
+
+  /// Takes out what has happened, for somebody who settles it at once.
+  func takeNews() -> [DownloadNews] { guarded.withLock { $0.state.takeNews() } }
+
+  /// Takes note of what has come of a whole file.
+  func settled(_ file: WholeFile, _ settlement: Settlement) {
+    update { $0.settled(file.job.id, settlement, at: $1) }
+  }
+
   // MARK: - The journal, the names and the sink
 
   /// How long news may gather before it is settled, so that a fast run does so rarely.
@@ -277,7 +343,9 @@ public final class BatchDownloader: Sendable {
     let settled: [(WholeFile, Settlement)]
     var failure: JournalError?
     do throws(JournalError) {
-      settled = try await settler.settle(news)
+      settled =
+        try await settler?.settle(news)
+        ?? news.compactMap(\.file).map { ($0, $0.keepBody(in: context.destination.store)) }
     } catch {
       settled = news.compactMap(\.file).map { ($0, .left) }
       failure = error
@@ -291,7 +359,7 @@ public final class BatchDownloader: Sendable {
       let naming = context.options.naming
       await sink.receive(unfinished: unfinished.map { $0.asUnfinished(naming) })
     }
-    context.folder.openAhead(min(settled.count, context.options.filesOpenedAhead))
+    context.destination.folder?.openAhead(min(settled.count, context.options.filesOpenedAhead))
     inParts(settled) { part in
       update { state, moment in
         for (file, settlement) in part { state.settled(file.job.id, settlement, at: moment) }

@@ -8,7 +8,7 @@ import Testing
 @testable import BatchwiseDownload
 
 @Suite(.timeLimit(.minutes(2)))
-struct BatchDownloaderTests {
+struct DownloadRunTests {
   @Test(
     "As many are in flight as the limit says, and never more, over the whole list",
     arguments: [1, 2, 3, 7, 300])
@@ -220,7 +220,7 @@ struct BatchDownloaderTests {
   @Test("A downloader and its downloads are gone when the run is over")
   func noCycles() async throws {
     let folder = try TemporaryFolder()
-    weak var downloader: BatchDownloader?
+    weak var downloader: DownloadRun?
     weak var transport: FakeTransport?
     do {
       let fetch = try Fetch(into: folder) { .file($0) }
