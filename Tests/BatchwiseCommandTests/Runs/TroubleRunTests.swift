@@ -162,7 +162,7 @@ extension CommandRuns {
     func readerGoes() async throws {
       origin.onEverythingElse(.held(at: gate, then: .ok("hello")))
       let output = try Wire.output()
-      let list = (1...20).map { origin.url("/\($0)") }
+      let list = (1...300).map { origin.url("/\($0)") }
       let run = try CommandRun(
         ["fetch", "-n", "2", "-o", setting.output, "--events", "-"],
         input: .text(list.joined(separator: "\n")), output: .wire(output))
@@ -171,13 +171,14 @@ extension CommandRuns {
       gate.open()
       #expect(await run.ending.status == 130)
       let count = origin.record.requests.count
-      #expect(count < 20)
+      #expect(count < 300)
       let again = try await setting.fetch(list: list)
       #expect(again.status == 0)
-      #expect(try again.events.endedIDs == Array(1...20))
-      #expect(origin.record.requests.count == 20)
+      #expect(try again.events.endedIDs == Array(1...300))
+      // A request that was under way when the run ended may have been made in vain.
+      #expect(origin.record.requests.count <= 302)
       setting.expectOnly(
-        Dictionary(uniqueKeysWithValues: (1...20).map { ("\($0)", Array("hello".utf8)) }))
+        Dictionary(uniqueKeysWithValues: (1...300).map { ("\($0)", Array("hello".utf8)) }))
     }
   }
 }
