@@ -183,7 +183,7 @@ extension CommandRuns {
       let run = try CommandRun(
         ["fetch", "-o", folder.path, "--progress", "always"] + (1...9).map { origin.url("/\($0)") },
         errors: .wire(errors))
-      await gate.arrivals(8)
+      await gate.arrivals(6)
       errors.close()
       gate.open()
       #expect(await run.ending.status == 0)
