@@ -15,8 +15,7 @@ final class WholeFile: Sendable {
   /// A file that this run has fetched.
   init(
     _ partial: consuming PartialFile?, _ body: HeldBody?, of job: DownloadJob,
-    _ download: DownloadedFile,
-    validator: Validator?
+    _ download: DownloadedFile, validator: Validator?
   ) {
     self.job = job
     self.download = download
