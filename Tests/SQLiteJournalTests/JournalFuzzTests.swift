@@ -53,6 +53,7 @@ struct JournalFuzzTests {
           try await journal.append((start..<start + 50).map { left($0) })
         }
         try await journal.forget()
+        await journal.close()
         used += 1
       } catch {
         #expect([.damaged, .foreign].contains(error.kind), "\(error)")

@@ -22,14 +22,10 @@ extension MisbehavingOrigin.Request {
 // MARK: Files of bytes, which may be gone on with
 
 extension MisbehavingOrigin.Behaviour {
-  /// A status with these fields and a body.
+  /// A status with these fields, `Content-Length` aside, and a body.
   ///
-  /// - Parameters:
-  ///   - status: The status.
-  ///   - fields: Fields of the head, `Content-Length` aside.
-  ///   - body: The body that is announced.
-  ///   - sent: How much of it is sent; then the connection is closed, unless there is a gate.
-  ///   - gate: Where the rest waits.
+  /// All of the body is announced. Of one that breaks off, so much is sent before the connection is
+  /// closed, or before the rest waits at the gate.
   public static func answer(
     _ status: Int = 200, fields: [String] = [], _ body: [UInt8] = [], upTo sent: Int? = nil,
     heldAt gate: MisbehavingOrigin.Gate? = nil
@@ -49,11 +45,8 @@ extension MisbehavingOrigin.Behaviour {
   /// A file as a good server has it: all of it, its rest where that is asked for on a condition that
   /// holds, or the word that nothing has changed (RFC 9110, sections 13 and 14).
   ///
-  /// - Parameters:
-  ///   - bytes: The file.
-  ///   - fields: Fields of the head; the value of each is a validator.
-  ///   - end: Where the sending breaks off, counted from the file's beginning.
-  ///   - gate: Where what comes after that waits; without one the connection is closed.
+  /// The value of each field is a validator. Where the sending breaks off, counted from the file's
+  /// beginning, the connection is closed, or the rest waits at the gate.
   public static func file(
     _ bytes: [UInt8], _ fields: [String], upTo end: Int? = nil,
     heldAt gate: MisbehavingOrigin.Gate? = nil

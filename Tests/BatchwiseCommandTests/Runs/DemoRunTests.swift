@@ -39,7 +39,7 @@ struct DemoRunTests {
   @Test("A bar is drawn when it is asked for, also on a pipe, and never when it is not wanted")
   func bar() async throws {
     let always = try await demo("--progress", "always")
-    #expect(always.errors.contains("\r\u{1b}[K["))
+    #expect(always.errors.contains("\r\u{1b}[J["))
     let never = try await demo("--progress", "never")
     #expect(never.errors.hasPrefix("0 done, 20 skipped: "))
     #expect(never.output.contains("01.png  was there already\n"))

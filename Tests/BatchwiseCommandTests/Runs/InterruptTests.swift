@@ -76,7 +76,7 @@ extension CommandRuns {
       arguments: [(SIGINT, Int32(130)), (SIGTERM, Int32(143))])
     func neverLost(signal: Int32, status: Int32) async throws {
       // Dispatch's signal sources lost one in six.
-      for _ in 1...20 {
+      for _ in 1...10 {
         let run = try start([], input: .wire(Wire.input()))
         await run.wait(for: #""event":"run""#)
         run.send(signal)

@@ -100,7 +100,7 @@ extension CommandRuns {
       try pipe.write(contentsOf: Data(origin.url("/b").utf8))
       try pipe.close()
       #expect(await run.ending.status == 0)
-      #expect(output.names == ["a", "b"])
+      #expect(output.files == ["a", "b"])
     }
 
     @Test(

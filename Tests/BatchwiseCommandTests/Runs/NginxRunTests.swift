@@ -38,12 +38,13 @@ extension CommandRuns {
       let second = try await CommandRun.ending(arguments, input: .text(list))
       #expect(second.status == 0)
       #expect(try second.events.reasons.mapValues(\.count) == ["already-done": 1000])
-      let third = try await CommandRun.ending(arguments + ["--refresh"], input: .text(list))
+      let part = list.split(separator: "\n").prefix(200).joined(separator: "\n")
+      let third = try await CommandRun.ending(arguments + ["--refresh"], input: .text(part))
       #expect(third.status == 0)
-      #expect(try third.events.reasons.mapValues(\.count) == ["unchanged": 1000])
-      let fourth = try await CommandRun.ending(arguments + ["--no-journal"], input: .text(list))
+      #expect(try third.events.reasons.mapValues(\.count) == ["unchanged": 200])
+      let fourth = try await CommandRun.ending(arguments + ["--no-journal"], input: .text(part))
       #expect(fourth.status == 0)
-      #expect(try fourth.events.reasons.mapValues(\.count) == ["unchanged": 1000])
+      #expect(try fourth.events.reasons.mapValues(\.count) == ["unchanged": 200])
       #expect(Set(folder.files) == Set(contents.keys))
     }
 

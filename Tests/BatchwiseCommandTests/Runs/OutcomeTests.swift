@@ -47,7 +47,8 @@ extension CommandRuns {
         "duplicate": [origin.url("/good")],
       ]
       let list = expected.values.flatMap(\.self) + [origin.url("/good"), origin.url("/good")]
-      let ending = try await fetch(["-n", "4"], list: Set(list).sorted() + [origin.url("/good")])
+      let ending = try await fetch(
+        ["-n", "4", "--retries", "1"], list: Set(list).sorted() + [origin.url("/good")])
       let events = try ending.events
 
       #expect(ending.status == 1)
@@ -85,7 +86,7 @@ extension CommandRuns {
     func events() async throws {
       origin.on("/b", .status(500))
       let ending = try await fetch(
-        ["-n", "2"],
+        ["-n", "2", "--retries", "1"],
         list: ["a", "b", "c", "bad", "a"].map { $0 == "bad" ? $0 : origin.url("/\($0)") })
       let events = try ending.events
       #expect(events.first?.event == "run")

@@ -145,7 +145,7 @@ extension CommandRuns {
     func terminal(columns: UInt16) async throws {
       let ending = try await drawn(columns: columns, environment: ["TERM": "xterm"])
       #expect(ending.status == 0)
-      let parts = ending.errors.components(separatedBy: "\r\u{1b}[K")
+      let parts = ending.errors.components(separatedBy: "\r\u{1b}[J")
       #expect(parts.count > 2)
       #expect(parts[0].isEmpty)
       for line in parts.dropFirst().dropLast() {
@@ -183,7 +183,7 @@ extension CommandRuns {
       let run = try CommandRun(
         ["fetch", "-o", folder.path, "--progress", "always"] + (1...9).map { origin.url("/\($0)") },
         errors: .wire(errors))
-      await gate.arrivals(8)
+      await gate.arrivals(6)
       errors.close()
       gate.open()
       #expect(await run.ending.status == 0)

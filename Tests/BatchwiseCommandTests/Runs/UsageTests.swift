@@ -77,7 +77,8 @@ extension CommandRuns {
       #expect(ending.output.isEmpty)
       #expect(ending.status == status)
       #expect(origin.record.requests.isEmpty)
-      #expect(output.names.isEmpty)
+      // The journal is opened before what a run in use of it may be writing is emptied.
+      #expect(status == 73 ? output.files.isEmpty : output.names.isEmpty)
       #expect(folder.files.isEmpty)
     }
 
