@@ -23,7 +23,8 @@ let package = Package(
     .target(name: "BatchwiseDispatch", dependencies: ["Batchwise"]),
     .target(name: "BatchwiseProgress", dependencies: ["Batchwise"]),
     .target(name: "BatchwiseTesting"),
-    .target(name: "BatchwiseDownload", dependencies: ["Batchwise", "CFileCalls"]),
+    .target(
+      name: "BatchwiseDownload", dependencies: ["Batchwise", "BatchwiseDispatch", "CFileCalls"]),
     .target(name: "CurlTransport", dependencies: ["BatchwiseDownload", "CCurl"]),
     .target(name: "SQLiteJournal", dependencies: ["BatchwiseDownload", "CSQLite"]),
     .target(name: "CryptoDigest", dependencies: ["BatchwiseDownload", "CCrypto"]),
@@ -33,7 +34,7 @@ let package = Package(
       name: "BatchwiseCommand",
       dependencies: [
         "Batchwise", "BatchwiseDownload", "CurlTransport", "CryptoDigest", "SQLiteJournal",
-        "CGetopt", "CMicrohttpd", "CZlib",
+        "CFileCalls", "CGetopt", "CMicrohttpd", "CZlib",
       ]),
     .executableTarget(name: "BatchwiseMain", dependencies: ["BatchwiseCommand"]),
 
@@ -86,8 +87,8 @@ let package = Package(
     .testTarget(
       name: "BatchwiseCommandTests",
       dependencies: [
-        "BatchwiseCommand", "BatchwiseDownload", "BatchwiseTesting", "CZlib", "SQLiteJournal",
-        "TestSupport",
+        "Batchwise", "BatchwiseCommand", "BatchwiseDownload", "BatchwiseTesting", "CurlTransport",
+        "CZlib", "SQLiteJournal", "TestSupport",
       ]),
   ],
   swiftLanguageModes: [.v6]

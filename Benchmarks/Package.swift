@@ -11,13 +11,21 @@ let package = Package(
     .executableTarget(
       name: "core",
       dependencies: ["CAllocations", .product(name: "Batchwise", package: "batchwise")]),
+    .executableTarget(
+      name: "journal",
+      dependencies: [
+        .product(name: "BatchwiseDownload", package: "batchwise"),
+        .product(name: "CryptoDigest", package: "batchwise"),
+        .product(name: "SQLiteJournal", package: "batchwise"), "CBaselines",
+      ]),
+    .systemLibrary(name: "CBaselines"),
     .target(name: "CAllocations"),
     .executableTarget(name: "urlsession"),
   ],
   swiftLanguageModes: [.v6]
 )
 
-for target in package.targets {
+for target in package.targets where target.type != .system {
   target.swiftSettings = [
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("InferIsolatedConformances"),

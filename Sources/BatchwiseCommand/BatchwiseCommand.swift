@@ -37,6 +37,7 @@ public enum BatchwiseCommand {
     switch arguments.first {
     case "fetch": return try await fetch(rest)
     case "demo": return try await demo(rest)
+    case "status": return try status(rest)
     case "help": return try help(rest.first)
     case "--help", "-h": return try help(nil)
     case "--version": return try say("batchwise \(batchwiseVersion)\n")
@@ -50,26 +51,41 @@ public enum BatchwiseCommand {
   private static func fetch(_ arguments: [String]) async throws(Refusal) -> ExitStatus {
     var options = FetchOptions()
     options.add(operands: try parseArguments(arguments, FetchOptions.table, into: &options))
-    if let answer = try answered(options, "fetch") { return answer }
+    if let answer = try answered(options.wantsHelp, options.wantsVersion, "fetch") { return answer }
     return try await Fetch(options: options).run()
   }
 
   private static func demo(_ arguments: [String]) async throws(Refusal) -> ExitStatus {
     var options = FetchOptions.demo
     let operands = try parseArguments(arguments, FetchOptions.demoTable, into: &options)
-    if let answer = try answered(options, "demo") { return answer }
+    if let answer = try answered(options.wantsHelp, options.wantsVersion, "demo") { return answer }
     if let word = operands.first {
       throw Refusal(.usage, word, "batchwise demo takes options only; its pictures are its own")
     }
     return try await Demo(options: options).run()
   }
 
+  private static func status(_ arguments: [String]) throws(Refusal) -> ExitStatus {
+    var options = StatusOptions()
+    let operands = try parseArguments(arguments, StatusOptions.table, into: &options)
+    if let answer = try answered(options.wantsHelp, options.wantsVersion, "status") {
+      return answer
+    }
+    guard let folder = operands.first ?? (options.journal == nil ? nil : ".") else {
+      throw Refusal(.usage, "status", "give the output folder of a fetch")
+    }
+    if let word = operands.dropFirst().first {
+      throw Refusal(.usage, word, "batchwise status takes one folder")
+    }
+    return try JournalStatus(options: options, folder: folder).run()
+  }
+
   /// Answers `--help` and `--version`, which go before everything that can be done.
   private static func answered(
-    _ options: FetchOptions, _ command: String
+    _ wantsHelp: Bool, _ wantsVersion: Bool, _ command: String
   ) throws(Refusal) -> ExitStatus? {
-    if options.wantsHelp { return try help(command) }
-    if options.wantsVersion { return try say("batchwise \(batchwiseVersion)\n") }
+    if wantsHelp { return try help(command) }
+    if wantsVersion { return try say("batchwise \(batchwiseVersion)\n") }
     return nil
   }
 
@@ -77,6 +93,8 @@ public enum BatchwiseCommand {
     switch command {
     case nil: try say(overview)
     case "fetch": try say(helpText("fetch [OPTIONS] [URL ...]", fetchSummary, FetchOptions.table))
+    case "status":
+      try say(helpText("status [OPTIONS] DIR", statusSummary, StatusOptions.table))
     case "demo": try say(helpText("demo [OPTIONS]", demoSummary, FetchOptions.demoTable))
     case let word?: throw unknown(word)
     }

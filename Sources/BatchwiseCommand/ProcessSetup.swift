@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import CFileCalls
+
 #if canImport(Glibc)
   internal import Glibc
 #elseif canImport(Musl)
@@ -10,6 +12,7 @@
 
 /// Makes sure of what the command takes for granted, whoever started it.
 func prepareProcess() {
+  batchwise_share_memory_between_threads()
   InterruptSignals.hold()
   // A reader that has gone, or a file that may not grow, is an error to deal with and not the end
   // of the process.

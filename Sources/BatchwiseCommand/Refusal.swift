@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import BatchwiseDownload
+internal import CurlTransport
 
 /// Why the command does not begin: one line that names the value and what would be right.
 struct Refusal: Error, Equatable {
@@ -13,6 +14,18 @@ struct Refusal: Error, Equatable {
   init(_ status: ExitStatus, of option: String? = nil, _ value: String, _ advice: String) {
     self.status = status
     message = (option.map { $0 + " " } ?? "") + shown(value) + ": " + advice
+  }
+
+  /// Says why no request could be sent.
+  init(_ error: CurlTransportError) {
+    status = error.isBadOption ? .usage : .inputOutput
+    message = shown(error.description)
+  }
+
+  /// Says why the journal cannot be used.
+  init(_ error: JournalError) {
+    status = error.kind == .diskFull ? .inputOutput : .cannotCreate
+    message = shown(error.description)
   }
 }
 

@@ -1,66 +1,168 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Batchwise
 internal import FoundationEssentials
 
-/// What a run knows and decides: who may start, which name it may use, when the run is over.
+/// What a run knows and decides: who may start, which name it may use, what is tried again and when,
+/// when the run is over.
 ///
-/// It starts nothing and calls nobody, and reads the clock only to date its events. Its shell,
-/// ``BatchDownloader``, changes it under a lock and acts on ``admit()`` after the lock is gone.
+/// It starts nothing, calls nobody and has no clock. Its shell, ``DownloadRun``, changes it under
+/// a lock and acts on ``admit(at:)`` and ``takeNews()`` after the lock is gone.
+///
+/// An item that is read waits in the lane of its host, is in flight while a transfer of it is under
+/// way, and is settling from the end of its transfer until its file has its name. Between two
+/// attempts it pauses, and holds no permit.
 struct DownloadState {
-  /// How many items are read ahead of those in flight.
+  /// How many items that could start are read ahead of those in flight.
   static let window = 512
-  /// How many events may wait for the sink before nothing more is started.
-  static let eventWindow = 4096
+  /// How many items are held at most that have been read and are not in flight.
+  static let mostHeld = 4096
+  /// How much news may gather for the sink before nothing more is started.
+  static let newsWindow = 2048
+  /// How many files may wait for their final names before nothing more is started.
+  static let mostSettling = 256
+
+  /// A moment, as a run's clock tells it and as a calendar does.
+  struct Moment: Sendable {
+    var time: Duration
+    var date: Date
+  }
+
+  private enum Wake {
+    case job(Int)
+    case host(String)
+  }
+
+  private let options: DownloadOptions
+  private let retryPolicy: RetryPolicy
+  private var generator: any RandomNumberGenerator & Sendable
 
   private(set) var status: DownloadStatus
   private(set) var ending: DownloadReport.Ending?
-  private(set) var events: [DownloadEvent] = []
-  private var waiting: ArraySlice<PlannedItem> = []
+  private(set) var news: [DownloadNews] = []
+
+  private var admission: NumberedAdmission
+  private var hosts = HostTable()
+  private var wakes = IndexedHeap<Duration, Wake>()
+  /// When the earliest pause is over.
+  private var firstWake: Duration?
+  /// What finds the limit over all, if it is to be found.
+  private var rule: AIMDLimit?
+  /// All items that wait, pause, are in flight or are settling.
+  private var jobs: [Int: DownloadJob] = [:]
   private var names = NameClaims()
-  private var recent = RecentAddresses()
+  /// Items that are to overwrite what an item in flight is writing, and wait for its end.
+  private var behind: [CollisionKey: [DownloadJob]] = [:]
+  private var recent = RecentValues<ItemKey>()
   private var lastID = 0
 
-  init(limit: Int) { status = DownloadStatus(limit: limit) }
-
-  /// Whether nothing is in flight, nothing waits and nothing more will come.
-  var isOver: Bool {
-    status.inFlight == 0 && status.waiting == 0 && (status.isListRead || ending != nil)
+  init(
+    options: DownloadOptions,
+    generator: some RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
+  ) {
+    self.options = options
+    self.generator = generator
+    retryPolicy = options.retryPolicy
+    rule =
+      options.findsLimit
+      ? AIMDLimit(initial: min(8, options.limit), within: 1...options.limit) : nil
+    let limit = rule?.limit ?? options.limit
+    status = DownloadStatus(limit: limit)
+    admission = NumberedAdmission(
+      limit: limit, keyLimit: options.limitPerHost, rate: options.rate)
   }
+
+  /// Whether nothing is in flight, nothing waits or settles, and nothing more will come.
+  var isOver: Bool { jobs.isEmpty && (status.isListRead || ending != nil) }
 
   /// Whether the sink has something to receive, or nothing to wait for any more.
-  var hasNews: Bool { !events.isEmpty || isOver }
+  var hasNews: Bool { !news.isEmpty || isOver }
 
   /// How many more items should be read now; 0 until half of the window is free.
+  ///
+  /// Items that their host keeps waiting do not fill the window, up to a number for each host and in
+  /// all, so that the others can go on.
   var room: Int {
-    let free = Self.window - waiting.count
-    let isWanted = ending == nil && !status.isListRead && events.count < Self.eventWindow
-    return isWanted && free >= Self.window / 2 ? free : 0
+    let isWanted = ending == nil && !status.isListRead && news.count < Self.newsWindow
+    let free = min(Self.window - hosts.ready, Self.mostHeld - status.waiting)
+    return isWanted && !hosts.isFull && free >= Self.window / 2 ? free : 0
   }
 
-  // MARK: - Events
+  /// When time alone will change something: a pause is over, or the rate lets the next one start.
+  func nextWake(at now: Duration) -> Duration? {
+    let next = isHeldBack ? nil : admission.nextStart(at: now)
+    guard let wake = firstWake else { return next }
+    return next.map { min($0, wake) } ?? wake
+  }
+
+  // MARK: - The list
 
   /// The list brought further items.
-  mutating func add(_ items: [WorkItem], plans: [Result<PlannedItem, DownloadFailure>]) {
+  mutating func add(_ entries: some Sequence<ListEntry>, at moment: Moment) {
     guard ending == nil else { return }
-    for (item, plan) in zip(items, plans) {
+    for entry in entries {
       lastID += 1
-      switch plan {
-      case .success(var planned):
-        planned.id = lastID
-        if recent.insert(planned.address) {
-          waiting.append(planned)
-        } else {
-          status.skipped += 1
-          note(.skipped(.duplicate, file: nil), of: planned)
-        }
-      case .failure(let failure):
+      status.read = lastID
+      switch entry {
+      case .flawed(let item, let failure):
         status.failed += 1
-        note(
-          .failed(failure, attempts: 0), id: lastID, line: item.line,
-          url: WebAddress.redacting(item.address))
+        let url = WebAddress.redacting(item.address)
+        news.append(
+          .event(
+            DownloadEvent(
+              time: moment.date, id: lastID, line: item.line, url: url,
+              kind: .failed(failure, attempts: 0))))
+      case .planned(let item, let plan):
+        if recent.insert(item.key) {
+          add(item, plan, at: moment)
+        } else {
+          skip(lastID, item, .duplicate, file: nil, moment)
+        }
       }
     }
-    status.waiting = waiting.count
+  }
+
+  private mutating func add(_ item: PlannedItem, _ plan: RecoveryPlan, at moment: Moment) {
+    switch plan {
+    case .alreadyDone(let file):
+      if let path = file.outputPath { names.release(path) }
+      return skip(lastID, item, .alreadyDone, file: file.path, moment)
+    case .collision: return collide(item, moment)
+    case .failedBefore(let failure, let attempts):
+      status.failed += 1
+      let event = event(.failed(failure, attempts: attempts), lastID, item, moment)
+      news.append(.failed(event, item, nil, isRecorded: true))
+    case .rename(let file):
+      guard let path = names.claim(for: item, options.collisions, previous: file.outputPath)
+      else { return add(item, .new, at: moment) }
+      let job = DownloadJob(lastID, item, path: path)
+      jobs[job.id] = job
+      status.settling += 1
+      news.append(.whole(WholeFile(keptFor: job, file)))
+    case .fetch(let previous, let isConditional, let resume):
+      let claimed = names.claim(for: item, options.collisions, previous: previous?.outputPath)
+      guard let path = claimed ?? (options.collisions == .overwrite ? item.path : nil) else {
+        return collide(item, moment)
+      }
+      var job = DownloadJob(lastID, item, path: path)
+      job.previous = previous
+      job.isConditional = isConditional
+      job.resume = resume
+      job.arrival = admission.newArrival(at: moment.time)
+      if claimed != nil { return wait(job, at: moment.time) }
+      jobs[job.id] = job
+      status.waiting += 1
+      behind[path.collisionKey, default: []].append(job)
+    }
+  }
+
+  /// Another item has the path that this one wants.
+  private mutating func collide(_ item: PlannedItem, _ moment: Moment) {
+    if options.collisions == .skip {
+      return skip(lastID, item, .collision, file: item.path.description, moment)
+    }
+    let failure = DownloadFailure(.name, "Something else has the name “\(item.path)”")
+    fail(DownloadJob(lastID, item, path: item.path), failure, moment)
   }
 
   /// The list has been read to its end.
@@ -72,84 +174,386 @@ struct DownloadState {
   /// Nothing more shall be started; the first reason for it stands.
   ///
   /// A run that is over has ended for no other reason than that.
-  mutating func stop(_ reason: DownloadReport.Ending) {
+  mutating func stop(_ reason: DownloadReport.Ending, at moment: Moment) {
     guard ending == nil, !isOver else { return }
     ending = reason
-    waiting = []
+    let waiting = admission.cancelAll()
+    var paused: [Int] = []
+    firstWake = nil
+    while let (_, _, wake) = wakes.popFirst() { if case .job(let id) = wake { paused.append(id) } }
+    paused += behind.values.joined().map(\.id)
+    behind = [:]
+    for id in (waiting + paused).sorted() {
+      if let job = jobs[id] { leave(job, moment) }
+    }
     status.waiting = 0
   }
 
-  /// Takes out the items that are to be started now, in the order of the list.
-  mutating func admit() -> [Admitted] {
-    var admitted: [Admitted] = []
-    while status.inFlight < status.limit, events.count < Self.eventWindow,
-      let item = waiting.popFirst()
-    {
-      status.waiting = waiting.count
-      guard let claimed = names.claim(for: item) else {
-        status.failed += 1
-        let failure = DownloadFailure(.name, "Two items in flight want the file \(item.name)")
-        note(.failed(failure, attempts: 0), of: item)
+  // MARK: - Starting
+
+  /// Nothing is started while so much news waits for the sink, or so many files for their names.
+  private var isHeldBack: Bool {
+    news.count >= Self.newsWindow || status.settling >= Self.mostSettling
+  }
+
+  /// Takes out the items that are to be started now.
+  ///
+  /// Those of one host start in the order of the list, and the others do too unless their host
+  /// keeps them waiting.
+  mutating func admit(at moment: Moment) -> [DownloadJob] {
+    wake(at: moment.time)
+    var admitted: [DownloadJob] = []
+    while !isHeldBack, let (id, grant) = admission.admit(at: moment.time) {
+      status.waiting -= 1
+      status.inFlight += 1
+      guard var job = jobs[id] else { continue }
+      job.grant = grant
+      job.ticket = nil
+      if let refusal = hosts.host(job.address.origin)?.refusal, refusal.until > moment.time {
+        admission.leave(grant)
+        status.inFlight -= 1
+        update(job.address.origin, at: moment.time) { $0.waiting -= 1 }
+        fail(job, refusal.failure, moment)
         continue
       }
-      status.inFlight += 1
       status.peakInFlight = max(status.peakInFlight, status.inFlight)
-      note(.started(attempt: 1), of: item)
-      admitted.append(Admitted(item: item, name: claimed))
+      update(job.address.origin, at: moment.time) { host in
+        host.waiting -= 1
+        host.inFlight += 1
+      }
+      if job.route.last == nil {
+        job.attempts += 1
+        job.began = (job.began?.first ?? moment.time, moment.time)
+        note(.started(attempt: job.attempts), id, job.item, moment)
+      }
+      jobs[id] = job
+      admitted.append(job)
     }
     return admitted
   }
 
-  /// An item in flight has finished.
-  mutating func finished(_ admitted: Admitted, _ outcome: Outcome) {
-    if case .failed(let failure) = outcome, failure.remedy == .moreRoom { stop(.diskFull) }
-    status.inFlight -= 1
-    names.release(admitted.name)
-    switch outcome {
-    case .done(let file):
-      status.done += 1
-      status.bytes += file.bytes
-      note(.done(file), of: admitted.item)
-    case .unchanged(let file):
-      status.skipped += 1
-      note(.skipped(.unchanged, file: file), of: admitted.item)
-    case .failed(let failure):
-      status.failed += 1
-      note(.failed(failure, attempts: 1), of: admitted.item)
-    case .left: break
+  private mutating func wait(_ job: DownloadJob, at now: Duration) {
+    var job = job
+    status.waiting += 1
+    let key = update(job.address.origin, at: now) { host in
+      host.waiting += 1
+      return host.key
+    }
+    job.ticket = admission.wait(job.id, key: key, arrival: job.arrival, at: now)
+    job.isPausing = false
+    jobs[job.id] = job
+  }
+
+  /// Leaves an item that nobody wants any more: at once if it waits or pauses, else when its attempt
+  /// has ended, unless its file is whole then.
+  mutating func abandon(_ id: Int, at moment: Moment) {
+    jobs[id]?.isAbandoned = true
+    guard let job = jobs[id], job.ticket != nil || job.isPausing else { return }
+    if let ticket = job.ticket { admission.cancel(ticket) }
+    update(job.address.origin, at: moment.time) { host in
+      if job.isPausing { host.delayed -= 1 } else { host.waiting -= 1 }
+    }
+    status.waiting -= 1
+    leave(job, moment)
+  }
+
+  private mutating func insert(_ wake: Wake, at time: Duration) {
+    _ = wakes.insert(wake, rank: time)
+    firstWake = wakes.firstRank
+  }
+
+  /// Ends the pauses that are over.
+  private mutating func wake(at now: Duration) {
+    while let due = firstWake, due <= now, let (_, _, wake) = wakes.popFirst() {
+      firstWake = wakes.firstRank
+      switch wake {
+      case .host(let origin): update(origin, at: now) { _ in }
+      case .job(let id):
+        guard let job = jobs[id] else { continue }
+        status.waiting -= 1
+        update(job.address.origin, at: now) { $0.delayed -= 1 }
+        wait(job, at: now)
+      }
     }
   }
 
-  /// Takes out the events that wait for the sink.
-  mutating func takeEvents() -> [DownloadEvent] {
-    defer { events = [] }
-    return events
+  /// Changes a host, and lets the admission know of its limit.
+  @discardableResult
+  private mutating func update<Result>(
+    _ origin: String, at now: Duration, _ change: (inout HostTable.Host) -> Result
+  ) -> Result {
+    let most = options.limitPerHost
+    var limits = (old: most, new: most)
+    var key: AdmissionKey?
+    let result = hosts.update(origin, limit: most, at: now) { host in
+      (limits.old, key) = (host.limit, host.key)
+      return change(&host)
+    }
+    limits.new = hosts.host(origin)?.limit ?? most
+    if limits.new != limits.old, let key {
+      admission.setLimit(limits.new == most ? nil : limits.new, forKey: key)
+    }
+    return result
   }
 
-  // MARK: -
+  // MARK: - Endings
 
-  private mutating func note(_ kind: DownloadEvent.Kind, of item: PlannedItem) {
-    note(kind, id: item.id, line: item.line, url: item.address.redacted)
+  /// A transfer in flight has ended.
+  ///
+  /// - Returns: The permit is free; for a whole file, its name is kept until ``settled(_:_:at:)``.
+  mutating func ended(_ id: Int, _ outcome: Outcome, at moment: Moment) {
+    guard var job = jobs[id], let grant = job.grant.take() else { return }
+    jobs[id]?.grant = nil
+    let inFlight = (all: status.inFlight, ofHost: release(grant, of: job, outcome, at: moment.time))
+    switch outcome {
+    case .whole(let file):
+      status.settling += 1
+      if let file { news.append(.whole(file)) }
+    case .notModified:
+      jobs[id] = nil
+      release(job.path, at: moment.time)
+      skip(id, job.item, .unchanged, file: job.previous?.path, moment)
+    case .redirected(let route):
+      job.route = route
+      if ending == nil, !job.isAbandoned {
+        wait(job, at: moment.time)
+      } else {
+        leave(job, moment)
+      }
+    case .failed(let failure, let resume):
+      job.resume = resume ?? job.resume
+      decide(job, failure, inFlight, moment)
+    case .left(let resume):
+      job.resume = resume ?? job.resume
+      leave(job, moment)
+    }
   }
 
-  private mutating func note(_ kind: DownloadEvent.Kind, id: Int, line: Int, url: String) {
-    events.append(DownloadEvent(time: Date(), id: id, line: line, url: url, kind: kind))
+  /// The bytes of a whole file have been looked at: they are right, or it is worth nothing.
+  mutating func judged(_ id: Int, _ file: Result<WholeFile, DownloadFailure>, at moment: Moment) {
+    switch file {
+    case .success(let file): news.append(.whole(file))
+    case .failure(let failure):
+      guard let job = jobs[id] else { return }
+      status.settling -= 1
+      decide(job, failure, (status.inFlight, 0), moment)
+    }
+  }
+
+  /// A file has its final name, or has got none.
+  mutating func settled(_ id: Int, _ settlement: Settlement, at moment: Moment) {
+    guard let job = jobs.removeValue(forKey: id) else { return }
+    status.settling -= 1
+    release(job.path, at: moment.time)
+    switch settlement {
+    case .done(let file):
+      status.done += 1
+      status.bytes += file.bytes
+    case .skipped: status.skipped += 1
+    case .failed(let failure) where failure.remedy == .moreRoom:
+      status.left += 1
+      jobs[id] = job  // The run is not over before it has stopped.
+      stop(.diskFull, at: moment)
+      jobs[id] = nil
+    case .failed: status.failed += 1
+    case .left: status.left += 1
+    }
+  }
+
+  /// Gives a path back, and lets the next item go on that is to overwrite it.
+  private mutating func release(_ path: OutputPath, at now: Duration) {
+    names.release(path)
+    guard !behind.isEmpty, var jobs = behind.removeValue(forKey: path.collisionKey) else { return }
+    let next = jobs.removeFirst()
+    if !jobs.isEmpty { behind[path.collisionKey] = jobs }
+    _ = names.claim(for: next.item, options.collisions)
+    status.waiting -= 1
+    wait(next, at: now)
+  }
+
+  /// Gives a permit back and tells the pace of an ending; returns how many were in flight to the host.
+  private mutating func release(
+    _ grant: NumberedAdmission.Grant, of job: DownloadJob, _ outcome: Outcome, at now: Duration
+  ) -> Int {
+    let ending: LimitSample.Ending =
+      switch outcome {
+      case .whole, .notModified: .success(now - (job.began?.latest ?? now))
+      case .failed(let failure, _) where failure.meansTooMuch: .dropped
+      case .failed, .redirected, .left: .ignored
+      }
+    if rule != nil {
+      rule?.record(LimitSample(ending, inFlight: status.inFlight))
+      setLimit(rule?.limit ?? status.limit)
+    }
+    admission.leave(grant)
+    status.inFlight -= 1
+    return update(job.address.origin, at: now) { host in
+      defer { host.inFlight -= 1 }
+      if case .success = ending { host.pace.answered(at: now, inFlight: host.inFlight) }
+      return host.inFlight
+    }
+  }
+
+  /// Decides whether a failed attempt is repeated, and when.
+  private mutating func decide(
+    _ job: DownloadJob, _ failure: DownloadFailure, _ inFlight: (all: Int, ofHost: Int),
+    _ moment: Moment
+  ) {
+    var job = job
+    let now = moment.time
+    var hostPause: Duration?
+    switch failure.remedy {
+    case .moreRoom:
+      stop(.diskFull, at: moment)
+      return leave(job, moment)
+    case .oneMoreAttempt where job.hadOneMore:
+      return fail(job, failure, moment)
+    case .oneMoreAttempt: job.hadOneMore = true
+    case .fewerAtOnce where inFlight.all > 1:
+      // What has begun proves that so many can be borne, and no more. It was no attempt.
+      setLimit(max(1, min(status.limit, inFlight.all - 1)))
+      job.attempts -= 1
+    case .leavingHostAlone(let hint):
+      // Whatever becomes of this item, the host has asked for it.
+      hostPause = leaveAlone(job, failure, hint, inFlight: inFlight.ofHost, at: now)
+      if hostPause == nil { return fail(job, failure, moment) }
+    case .none, .anotherAttempt, .fewerAtOnce: break
+    }
+    let backoff = retryPolicy.pause(
+      after: failure, failures: job.attempts, elapsed: now - (job.began?.first ?? now),
+      using: &generator)
+    guard let backoff else { return fail(job, failure, moment) }
+    guard ending == nil, !job.isAbandoned else { return leave(job, moment) }
+    let pause = failure.remedy == .fewerAtOnce && inFlight.all > 1 ? .zero : hostPause ?? backoff
+    note(.retry(attempt: job.attempts + 1, failure, delay: pause), job.id, job.item, moment)
+    job.route = Route()
+    // A host that is left alone keeps all its items waiting by itself.
+    if pause <= .zero || hostPause != nil { return wait(job, at: now) }
+    job.isPausing = true
+    jobs[job.id] = job
+    status.waiting += 1
+    update(job.address.origin, at: now) { $0.delayed += 1 }
+    insert(.job(job.id), at: now + pause)
+  }
+
+  /// Leaves a host alone that has refused an item, and returns for how long; nil if it asks for longer
+  /// than is waited.
+  private mutating func leaveAlone(
+    _ job: DownloadJob, _ failure: DownloadFailure, _ hint: Duration?, inFlight: Int,
+    at now: Duration
+  ) -> Duration? {
+    let origin = job.address.origin
+    if let hint, hint > options.longestPause {
+      update(origin, at: now) { $0.refusal = (failure, now + hint) }
+      return nil
+    }
+    let start = job.began?.latest ?? now
+    let limit = options.limitPerHost
+    var generator = self.generator
+    let pause = update(origin, at: now) { host in
+      host.pace.refused(
+        hint, of: start, at: now, inFlight: inFlight, limit: limit, using: &generator)
+    }
+    self.generator = generator
+    insert(.host(origin), at: now + pause)
+    return pause
+  }
+
+  // MARK: - News
+
+  /// Takes out what has happened since it was asked last.
+  mutating func takeNews() -> [DownloadNews] {
+    defer { news = [] }
+    return news
+  }
+
+  /// A partial file is kept from now on, should the process end.
+  mutating func kept(_ id: Int, _ resume: ResumePoint) {
+    guard var job = jobs[id] else { return }
+    job.resume = resume
+    jobs[id] = job
+    // The file of an earlier run is there still, and what is recorded of it says where.
+    if !job.isConditional { news.append(.kept(job.item, resume)) }
+  }
+
+  private mutating func fail(_ job: DownloadJob, _ failure: DownloadFailure, _ moment: Moment) {
+    if jobs.removeValue(forKey: job.id) != nil { release(job.path, at: moment.time) }
+    status.failed += 1
+    let event = event(.failed(failure, attempts: job.attempts), job.id, job.item, moment)
+    // An earlier file that could not be asked about is there still.
+    news.append(.failed(event, job.item, job.resume, isRecorded: job.isConditional))
+  }
+
+  private mutating func leave(_ job: DownloadJob, _ moment: Moment) {
+    jobs[job.id] = nil
+    release(job.path, at: moment.time)
+    status.left += 1
+    // What is recorded of an earlier state of the file says more, unless it is to be gone on with.
+    let isRecorded = job.isConditional || job.previous != nil && job.resume == nil
+    news.append(.left(job.item, job.resume, isRecorded: isRecorded))
+  }
+
+  private mutating func skip(
+    _ id: Int, _ item: PlannedItem, _ reason: SkipReason, file: String?, _ moment: Moment
+  ) {
+    status.skipped += 1
+    note(.skipped(reason, file: file), id, item, moment)
+  }
+
+  private mutating func note(
+    _ kind: DownloadEvent.Kind, _ id: Int, _ item: PlannedItem, _ moment: Moment
+  ) {
+    news.append(.event(event(kind, id, item, moment)))
+  }
+
+  private func event(
+    _ kind: DownloadEvent.Kind, _ id: Int, _ item: PlannedItem, _ moment: Moment
+  ) -> DownloadEvent {
+    DownloadEvent(
+      time: moment.date, id: id, line: item.line, url: item.address.redacted, kind: kind)
+  }
+}
+
+// MARK: - While it runs
+
+extension DownloadState {
+  /// Sets the most items in flight at once; 0 lets none start.
+  mutating func setLimit(_ limit: Int) {
+    guard limit != status.limit else { return }
+    admission.setLimit(limit)
+    status.limit = limit
+  }
+
+  /// Lets nothing more start until it is resumed; what is in flight goes on.
+  mutating func setPaused(_ isPaused: Bool) {
+    if isPaused { admission.pause() } else { admission.resume() }
+    status.isPaused = isPaused
   }
 }
 
 extension DownloadState {
-  /// An item that may start, with the name that it holds.
-  struct Admitted: Sendable {
-    let item: PlannedItem
-    let name: FileName
-  }
-
-  /// How an item in flight finished.
+  /// How a transfer in flight ended.
   enum Outcome: Sendable {
-    case done(DownloadedFile)
-    case unchanged(file: String)
-    case failed(DownloadFailure)
+    /// The file is whole; without it here, its bytes are still being looked at.
+    case whole(WholeFile?)
+    /// The server says that the previous file is still the one.
+    case notModified
+    /// It goes on at another origin.
+    case redirected(Route)
+    /// It failed, and perhaps left something to go on from.
+    case failed(DownloadFailure, resume: ResumePoint?)
     /// It was cancelled, and is left to the next run.
-    case left
+    case left(resume: ResumePoint?)
+  }
+}
+
+extension DownloadFailure {
+  /// Whether it tells that so many at once were too many.
+  fileprivate var meansTooMuch: Bool {
+    switch remedy {
+    case .leavingHostAlone: true
+    case .anotherAttempt: reason == .timeout
+    default: false
+    }
   }
 }

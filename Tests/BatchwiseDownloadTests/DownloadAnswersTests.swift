@@ -71,9 +71,9 @@ struct DownloadAnswersTests {
   func keptHandler() async throws {
     let transport = KeepingTransport()
     let folder = try TemporaryFolder()
-    let downloader = BatchDownloader(
+    let downloader = DownloadRun(
       transport: transport, folder: try OutputFolder(path: folder.path, namelessFiles: false),
-      limit: 1)
+      options: .limited(to: 1))
     _ = await downloader.run(
       WorkList(addresses: ["http://h/a", "http://h/b"]), reportingTo: EventLog())
     defer { transport.handlers.update { $0 = [] } }
@@ -196,7 +196,7 @@ struct DownloadAnswersTests {
         ResponseHead(status: status, framing: framing), pieces.map { Array($0.utf8) }, then: end)
     }
     await fetch.run(["http://h/a"])
-    #expect(fetch.folder.names == [".batchwise"])
+    #expect(fetch.folder.names == [])
     #expect(TemporaryFolder.names(in: fetch.folder.path + "/.batchwise") == [])
     return fetch.log.failures["http://h/a"]
   }

@@ -31,7 +31,7 @@ struct DownloadStoppingTests {
     #expect(fetch.transport.record.value.inFlight == 0)
     #expect(fetch.transport.record.value.urls.count == limit)
     #expect(fetch.log.endings == [:], "Cancelled items are left to the next run, without an ending")
-    #expect(fetch.folder.names == [".batchwise"])
+    #expect(fetch.folder.names == [])
   }
 
   @Test("What finished before the run was cancelled is done, and is reported")
@@ -101,8 +101,9 @@ struct DownloadStoppingTests {
       try? await Gate().passUnlessCancelled()
       return .file("never")
     }
-    let downloader = BatchDownloader(
-      transport: transport, folder: try OutputFolder(path: folder.path), limit: 1)
+    let downloader = DownloadRun(
+      transport: transport, folder: try OutputFolder(path: folder.path),
+      options: .limited(to: 1))
     let run = Task {
       await transport.canBegin.pass()
       return await downloader.run(WorkList(addresses: ["http://h/a"]), reportingTo: EventLog())

@@ -2,34 +2,33 @@
 
 @testable import BatchwiseDownload
 
-/// What ``DownloadState`` shall do, written as plainly as possible and as slow as it likes.
+/// What a run shall do about starts, endings and counts, written as plainly as possible.
+///
+/// It knows nothing of names, retries and pauses.
 struct NaiveDownloadState {
-  struct Item: Equatable {
+  struct Item {
     var id: Int
-    var item: PlannedItem
-    var name: FileName?
-
-    static func == (left: Item, right: Item) -> Bool { left.id == right.id }
+    var host: String
   }
 
   let limit: Int
+  let limitPerHost: Int
   var read = 0
   var waiting: [Item] = []
   var inFlight: [Item] = []
+  var settling: [Item] = []
   var ended: Set<Int> = []
   var counts: [String: Int] = [:]
   var seen: Set<WebAddress> = []
   var events: [String] = []
+  /// Files that wait for their names and other news that the sink has not taken.
+  var news = 0
   var peak = 0
-  var bytes: Int64 = 0
   var isListRead = false
   var ending: DownloadReport.Ending?
 
-  var isOver: Bool { inFlight.isEmpty && waiting.isEmpty && (isListRead || ending != nil) }
-
-  var room: Int {
-    if isListRead || ending != nil || events.count >= 4096 || waiting.count > 256 { return 0 }
-    return 512 - waiting.count
+  var isOver: Bool {
+    inFlight.isEmpty && waiting.isEmpty && settling.isEmpty && (isListRead || ending != nil)
   }
 
   mutating func add(_ items: [Result<PlannedItem, DownloadFailure>]) {
@@ -40,7 +39,7 @@ struct NaiveDownloadState {
       case .failure: end(read, "failed")
       case .success(let item):
         if seen.insert(item.address).inserted {
-          waiting.append(Item(id: read, item: item))
+          waiting.append(Item(id: read, host: item.address.origin))
         } else {
           end(read, "skipped")
         }
@@ -51,49 +50,66 @@ struct NaiveDownloadState {
   mutating func stop(_ reason: DownloadReport.Ending) {
     if ending != nil || isOver { return }
     ending = reason
+    news += waiting.count
+    counts["left", default: 0] += waiting.count
     waiting = []
   }
 
   /// The items to be started, by their numbers.
   mutating func admit() -> [Int] {
     var started: [Int] = []
-    while inFlight.count < limit, events.count < 4096, !waiting.isEmpty {
-      var item = waiting.removeFirst()
-      let held = inFlight.compactMap(\.name)
-      let alternative = item.item.name.alternative(for: item.item.address)
-      if !held.contains(item.item.name) {
-        item.name = item.item.name
-      } else if !held.contains(alternative) {
-        item.name = alternative
-      } else {
-        end(item.id, "failed")
-        continue
-      }
+    while inFlight.count < limit, news < DownloadState.newsWindow, settling.count < 256,
+      let index = waiting.firstIndex(where: { item in
+        inFlight.count { $0.host == item.host } < limitPerHost
+      })
+    {
+      let item = waiting.remove(at: index)
       inFlight.append(item)
       peak = max(peak, inFlight.count)
-      events.append("\(item.id) started")
+      note("\(item.id) started")
       started.append(item.id)
     }
     return started
   }
 
-  mutating func finished(_ id: Int, _ outcome: DownloadState.Outcome) {
-    switch outcome {
-    case .done(let file):
-      bytes += file.bytes
-      end(id, "done")
-    case .unchanged: end(id, "skipped")
-    case .left: break
-    case .failed(let failure):
-      if failure.remedy == .moreRoom { stop(.diskFull) }
-      end(id, "failed")
-    }
+  mutating func ended(_ id: Int, _ outcome: DownloadState.Outcome) {
+    let item = inFlight.first { $0.id == id }
     inFlight.removeAll { $0.id == id }
+    switch outcome {
+    case .whole:
+      settling += item.map { [$0] } ?? []
+      news += 1
+    case .notModified: end(id, "skipped")
+    case .left:
+      counts["left", default: 0] += 1
+      news += 1
+    case .failed(let failure, _):
+      if failure.remedy == .moreRoom {
+        counts["left", default: 0] += 1
+        news += 1
+        inFlight += item.map { [$0] } ?? []
+        stop(.diskFull)
+        inFlight.removeAll { $0.id == id }
+      } else {
+        end(id, "failed")
+      }
+    case .redirected: break
+    }
+  }
+
+  mutating func settled(_ id: Int) {
+    settling.removeAll { $0.id == id }
+    counts["done", default: 0] += 1
   }
 
   private mutating func end(_ id: Int, _ word: String) {
     precondition(ended.insert(id).inserted, "The item \(id) has ended twice")
     counts[word, default: 0] += 1
-    events.append("\(id) \(word)")
+    note("\(id) \(word)")
+  }
+
+  private mutating func note(_ event: String) {
+    events.append(event)
+    news += 1
   }
 }

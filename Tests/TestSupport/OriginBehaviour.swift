@@ -12,7 +12,8 @@ extension MisbehavingOrigin {
   ///       exchange.reset()
   ///     })
   public struct Behaviour: Sendable {
-    let play: @Sendable (Exchange) -> Void
+    /// Answers one request, on the connection's thread.
+    public let play: @Sendable (Exchange) -> Void
 
     /// Answers by a closure, which runs on the connection's thread and may block it.
     public init(_ play: @escaping @Sendable (Exchange) -> Void) {

@@ -28,6 +28,9 @@ extension MisbehavingOrigin {
     /// Sends bytes, with more to come.
     public func send(_ bytes: [UInt8]) { connection.send(bytes) }
 
+    /// Sends bytes with more to come, and says whether the client was there to take them.
+    public func sendSome(_ bytes: [UInt8]) -> Bool { connection.send(bytes) }
+
     /// Sends text, with more to come.
     public func send(_ text: String) { connection.send(Array(text.utf8)) }
 

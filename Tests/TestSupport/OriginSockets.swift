@@ -125,8 +125,9 @@ final class Connection: Sendable {
     return recv(descriptor, &chunk, chunk.count, 0)
   }
 
-  /// Sends everything, unless the client has gone.
-  func send(_ bytes: [UInt8]) {
+  /// Sends everything, unless the client has gone; returns whether it has not.
+  @discardableResult
+  func send(_ bytes: [UInt8]) -> Bool {
     let session = session.withLock { $0 }
     var rest = bytes[...]
     while !rest.isEmpty {
@@ -135,9 +136,10 @@ final class Connection: Sendable {
         ?? rest.withUnsafeBytes {
           Foundation.send(descriptor, $0.baseAddress, $0.count, noSignal)
         }
-      if count <= 0 { return }
+      if count <= 0 { return false }
       rest = rest.dropFirst(count)
     }
+    return true
   }
 
   /// Makes the next `close()` send a reset in place of an orderly end.

@@ -9,4 +9,15 @@ extension SeededGenerator {
       pieces.randomElement(using: &self) ?? ""
     }.joined()
   }
+
+  /// So many bytes, of which no two parts are alike.
+  public mutating func bytes(_ count: Int) -> [UInt8] {
+    [UInt8](unsafeUninitializedCapacity: count + 8) { buffer, filled in
+      let raw = UnsafeMutableRawBufferPointer(buffer)
+      for offset in stride(from: 0, to: count, by: 8) {
+        raw.storeBytes(of: next(), toByteOffset: offset, as: UInt64.self)
+      }
+      filled = count
+    }
+  }
 }

@@ -19,6 +19,9 @@ public final class TemporaryFolder: Sendable {
   /// The names in the folder, hidden ones included, sorted.
   public var names: [String] { Self.names(in: path) }
 
+  /// The names in the folder, but for that of the downloader's own folder.
+  public var files: [String] { names.filter { $0 != ".batchwise" } }
+
   /// The names in any folder, none if it is not there.
   public static func names(in path: String) -> [String] {
     ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).sorted()

@@ -59,7 +59,7 @@ public struct RetryPolicy: Sendable {
   ///   - elapsed: How much time has passed since the first attempt began.
   ///   - generator: Where the backoff's random part comes from.
   /// - Returns: The pause before it, or nil if there is to be none.
-  func pause(
+  package func pause(
     after error: any Error, failures: Int, elapsed: Duration,
     using generator: inout some RandomNumberGenerator
   ) -> Duration? {

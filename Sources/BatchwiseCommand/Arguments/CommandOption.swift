@@ -15,8 +15,24 @@ struct CommandOption<Settings>: Sendable {
   /// Puts the option's argument, or an empty text, into the settings.
   let apply: @Sendable (inout Settings, String) throws(Refusal) -> Void
 
+  /// An option that has a letter too.
   init(
-    _ letter: Character? = nil, _ name: String, _ argument: String? = nil, _ summary: String,
+    _ letter: Character, _ name: String, _ argument: String?, _ summary: String,
+    apply: @escaping @Sendable (inout Settings, String) throws(Refusal) -> Void
+  ) {
+    self.init(letter: letter, name, argument, summary, apply: apply)
+  }
+
+  /// An option that has no letter.
+  init(
+    _ name: String, _ argument: String?, _ summary: String,
+    apply: @escaping @Sendable (inout Settings, String) throws(Refusal) -> Void
+  ) {
+    self.init(letter: nil, name, argument, summary, apply: apply)
+  }
+
+  private init(
+    letter: Character?, _ name: String, _ argument: String?, _ summary: String,
     apply: @escaping @Sendable (inout Settings, String) throws(Refusal) -> Void
   ) {
     self.letter = letter
@@ -33,20 +49,4 @@ extension CommandOption {
     let short = letter.map { "-\($0), " } ?? "    "
     return short + "--" + name + (argument.map { " " + $0 } ?? "")
   }
-}
-
-/// A number of things at once, from an option's argument.
-func positiveNumber(_ text: String, of option: String) throws(Refusal) -> Int {
-  guard let number = Int(text), (1...1_000_000).contains(number) else {
-    throw Refusal(.usage, of: option, text, "give a whole number from 1 to 1000000")
-  }
-  return number
-}
-
-/// The path of a folder or a file, from an option's argument.
-func path(_ text: String, of option: String) throws(Refusal) -> String {
-  guard !text.isEmpty else {
-    throw Refusal(.usage, of: option, text, "give a path; this one is empty")
-  }
-  return text
 }

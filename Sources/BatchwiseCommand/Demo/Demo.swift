@@ -29,7 +29,7 @@ struct Demo {
     let talks = !options.isQuiet && options.events != "-"
     if talks {
       OutputStream.standardOutput.write(
-        "Downloading \(origin.urls.count) pictures, at most \(options.limit) at once, "
+        "Downloading \(origin.urls.count) pictures, at most \(options.run.limit) at once, "
           + "from 127.0.0.1:\(origin.port)\n")
     }
     let status = try await Fetch(options: options, describe: talks ? Self.line : nil).run()
@@ -47,7 +47,7 @@ struct Demo {
   /// One line for each picture.
   private static func line(_ event: DownloadEvent) -> String? {
     switch event.kind {
-    case .started: nil
+    case .started, .retry: nil
     case .done(let file):
       "  \(file.name)  \(formatted(bytes: file.bytes)) in "
         + "\(formatted(number: file.duration.inSeconds)) s"
@@ -71,16 +71,9 @@ extension FetchOptions {
   static let demo: FetchOptions = {
     var options = FetchOptions()
     options.output = ""
-    options.limit = 3
+    options.run.limit = 3
+    // There is one host only.
+    options.run.limitPerHost = .max
     return options
   }()
-
-  /// Every option of `demo`.
-  static let demoTable: [CommandOption<FetchOptions>] =
-    [
-      CommandOption("o", "output", "DIR", "where files go (default: a new temporary folder)") {
-        options, text throws(Refusal) in
-        options.output = try path(text, of: "--output")
-      }
-    ] + shared(limit: 3)
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import BatchwiseDownload
+internal import SQLiteJournal
 
 #if canImport(Glibc)
   internal import Glibc
@@ -42,8 +43,48 @@ extension Fetch {
     }
   }
 
-  /// Opens the events file and empties it, unless it is the list: that would be lost, or be read
-  /// on and on for what is written at its end.
+  /// Opens the journal for the run, or returns nil where nothing is to be remembered.
+  func openJournal(in folder: OutputFolder) async throws(Refusal) -> SQLiteJournal? {
+    guard options.usesJournal else { return nil }
+    let path: String
+    do throws(OutputFolderError) {
+      if let named = options.journal { path = named } else { path = try folder.journalPath() }
+    } catch {
+      throw Refusal(.cannotCreate, error.path, "\(error.cause)")
+    }
+    do throws(JournalError) {
+      let journal = try SQLiteJournal.open(path: path, discardingUnusable: options.isFresh)
+      if options.isFresh { try await journal.forget() }
+      return journal
+    } catch {
+      throw Refusal(error)
+    }
+  }
+
+  /// Opens the file for what is not done at the end, unless it is the list.
+  func openUnfinished(besides list: Int32?) throws(Refusal) -> OutputStream? {
+    guard let path = options.unfinished else { return nil }
+    let file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+    guard file >= 0 else {
+      throw Refusal(.cannotCreate, of: "--unfinished", path, "\(SystemError(errno))")
+    }
+    if let list, Self.isSameFile(list, file) {
+      close(file)
+      throw Refusal(.usage, of: "--unfinished", path, "this is the list; give another file")
+    }
+    return OutputStream(descriptor: file)
+  }
+
+  /// Where in the list its first line is, or nil if it is no file that could be read again.
+  static func start(of list: Int32) -> off_t? {
+    var status = stat()
+    guard fstat(list, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+    let start = lseek(list, 0, SEEK_CUR)
+    return start >= 0 ? start : nil
+  }
+
+  /// Opens the events file, unless it is the list: that would be lost, or be read on and on for what
+  /// is written at its end.
   func openEvents(besides list: Int32?) throws(Refusal) -> EventWriter? {
     guard let path = options.events else { return nil }
     let file = path == "-" ? 1 : open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o666)
@@ -53,7 +94,6 @@ extension Fetch {
     if let list, Self.isSameFile(list, file) {
       throw Refusal(.usage, of: "--events", path, "this is the list; give another file")
     }
-    if path != "-" { _ = ftruncate(file, 0) }  // It fails where there is nothing to empty.
     return EventWriter(to: OutputStream(descriptor: file))
   }
 
@@ -69,38 +109,33 @@ extension Fetch {
       && (first.st_dev, first.st_ino) == (second.st_dev, second.st_ino)
   }
 
-  /// The limit, lowered if the system allows too few open files for it.
-  ///
-  /// Raises what this process may open as far as it is allowed to. An item in flight needs a
-  /// connection and a file; the rest is for idle connections and the program itself.
-  func limit() -> Int {
+  /// How many files this process may open, raised as far as it is allowed to.
+  static func raisedOpenFiles() -> Int {
     var files = rlimit()
     #if canImport(Glibc)
       let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
     #else
       let resource = RLIMIT_NOFILE
     #endif
-    guard getrlimit(resource, &files) == 0 else { return options.limit }
+    guard getrlimit(resource, &files) == 0 else { return .max }
     files.rlim_cur = files.rlim_max
     setrlimit(resource, &files)
-    guard getrlimit(resource, &files) == 0 else { return options.limit }
-    let most = max(1, (Int(clamping: files.rlim_cur) - 64) / 3)
-    if options.limit > most, !options.isQuiet {
-      OutputStream.standardError.write(
-        "batchwise: --limit \(options.limit): lowered to \(most), for this process may open only "
-          + "\(files.rlim_cur) files\n")
-    }
-    return min(options.limit, most)
+    guard getrlimit(resource, &files) == 0 else { return .max }
+    return Int(clamping: files.rlim_cur)
   }
-}
 
-/// The addresses given as arguments, and then those of a list.
-struct ArgumentsThenList: WorkSource {
-  var arguments: WorkList
-  var list: URLListReader?
-
-  mutating func next(upTo count: Int) async throws -> [WorkItem]? {
-    if let items = arguments.next(upTo: count) { return items }
-    return try await list?.next(upTo: count)
+  /// The limit, lowered if too few files may be open for it.
+  ///
+  /// An item in flight needs a connection and a file; the rest is for idle connections and the program
+  /// itself.
+  func limit(for openFiles: Int) -> Int {
+    let limit = options.run.limit
+    let most = max(1, (openFiles - 64) / 3)
+    if limit > most, !options.isQuiet {
+      OutputStream.standardError.write(
+        "batchwise: --limit \(limit): lowered to \(most), for this process may open only "
+          + "\(openFiles) files\n")
+    }
+    return min(limit, most)
   }
 }

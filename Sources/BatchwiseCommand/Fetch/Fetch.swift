@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import BatchwiseDownload
+internal import CryptoDigest
 internal import CurlTransport
+internal import FoundationEssentials
+internal import SQLiteJournal
+internal import Synchronization
 
 #if canImport(Glibc)
   internal import Glibc
@@ -20,31 +24,66 @@ struct Fetch {
   /// How long transfers in flight may go on after an interrupt.
   private static let grace = Duration.seconds(2)
 
+  /// What a run needs, opened before anything starts.
+  private struct Parts {
+    var list: Int32?
+    /// Where the list begins, if it can be read again.
+    var listStart: off_t?
+    var downloader: DownloadRun
+    var journal: SQLiteJournal?
+    var writer: EventWriter?
+    var unfinished: UnfinishedList?
+  }
+
   /// Downloads the list, and returns what the shell is to be told.
   ///
-  /// - Throws: A refusal before anything was started, when the list, the folder or the events file
-  ///   cannot be opened.
+  /// - Throws: A refusal before anything was started, when the list, the folder, the journal or
+  ///   another file cannot be opened.
   func run() async throws(Refusal) -> ExitStatus {
+    let parts = try await open()
+    let run = await parts.journal?.beginRun(limit: parts.downloader.status.limit)
+    let (report, status) = await follow(parts)
+    if let run { await parts.journal?.endRun(run, report) }
+    await parts.journal?.close()
+    return status
+  }
+
+  private func open() async throws(Refusal) -> Parts {
     let list = try openList()
-    let source = ArgumentsThenList(
-      arguments: WorkList(addresses: options.urls),
-      list: list.map { URLListReader(descriptor: $0, closesDescriptor: $0 != 0) })
-    let folder = try openFolder()
-    let writer = try openEvents(besides: list)
     let transport: CurlTransport
     do throws(CurlTransportError) {
-      transport = try CurlTransport(userAgent: "batchwise/\(batchwiseVersion)")
+      transport = try CurlTransport(options: options.transport)
     } catch {
-      throw Refusal(.inputOutput, "no connection can be made", error.description)
+      throw Refusal(error)
     }
-    let downloader = BatchDownloader(transport: transport, folder: folder, limit: limit())
-    return await follow(downloader, of: source, writer)
+    let writer = try openEvents(besides: list)
+    let unfinished = try openUnfinished(besides: list)
+    let folder = try openFolder()
+    let journal = try await openJournal(in: folder)
+    // Not before the journal is this run's alone: they may be files that another run is writing.
+    for stream in [writer?.stream, unfinished] { stream?.empty() }
+    var run = options.run
+    let openFiles = Self.raisedOpenFiles()
+    run.limit = limit(for: openFiles)
+    run.filesOpenedAhead = openFiles >= 2048 ? 256 : 0
+    if let maxTime = options.maxTime { run.longestPause = min(run.longestPause, maxTime) }
+    return Parts(
+      list: list, listStart: list.flatMap(Self.start),
+      downloader: DownloadRun(
+        transport: transport, folder: folder, options: run, digests: CryptoDigest(),
+        journal: journal),
+      journal: journal, writer: writer, unfinished: unfinished.map(UnfinishedList.init))
+  }
+
+  private func source(_ list: Int32?) -> FetchList {
+    FetchList(
+      arguments: options.urls,
+      list: list.map { URLListReader(descriptor: $0, format: options.format) })
   }
 
   /// Runs the downloader with its display, its events and its signals.
-  private func follow(
-    _ downloader: BatchDownloader, of source: some WorkSource, _ writer: EventWriter?
-  ) async -> ExitStatus {
+  private func follow(_ parts: Parts) async -> (DownloadReport, ExitStatus) {
+    let downloader = parts.downloader
     let display = Display(style)
     let (interrupts, interrupted) = AsyncStream<Void>.makeStream()
     let interrupt: @Sendable () -> Void = {
@@ -52,10 +91,13 @@ struct Fetch {
       interrupted.yield()
     }
     InterruptSignals.shared.begin(stop: interrupt)
-    let sink = FetchSink(display, writer, describe, stop: interrupt)
+    let sink = FetchSink(
+      display, parts.writer, parts.unfinished, options.isVerbose ? verboseLine : nil, describe,
+      stop: interrupt)
     await sink.write([.run(limit: downloader.status.limit, output: options.output)])
 
-    let run = Task { await downloader.run(source, reportingTo: sink) }
+    let isOverdue = Atomic(false)
+    let run = Task { await downloader.run(source(parts.list), reportingTo: sink) }
     let besides = [
       Task { await display.follow(downloader) },
       Task { await sink.watchReader() },
@@ -65,22 +107,49 @@ struct Fetch {
           run.cancel()
         }
       },
+      Task {
+        guard let maxTime = options.maxTime, (try? await Task.sleep(for: maxTime)) != nil else {
+          return
+        }
+        isOverdue.store(true, ordering: .relaxed)
+        interrupt()
+      },
     ]
     let report = await run.value
     for task in besides {
       task.cancel()
       await task.value
     }
+    await addUnread(parts, report, to: sink)
     await sink.write([.summary(report)])
 
     if !options.isQuiet || report.status.failed > 0 { display.write(sink.failures) }
-    if !options.isQuiet { display.write(summaryText(report)) }
-    return status(of: report, InterruptSignals.shared.status, sink.writeError, display)
+    if !options.isQuiet {
+      display.write(summaryText(report))
+      display.write(nextSteps(report, sink.reasons, hasJournal: options.usesJournal))
+    }
+    let signal =
+      InterruptSignals.shared.status ?? (isOverdue.load(ordering: .relaxed) ? .someFailed : nil)
+    return (report, status(of: report, signal, sink.failure, display))
+  }
+
+  /// Adds what a run that was stopped has not read of the list to what is not done.
+  private func addUnread(_ parts: Parts, _ report: DownloadReport, to sink: FetchSink) async {
+    guard let unfinished = parts.unfinished, report.ending != .listDone else { return }
+    var list = parts.list
+    if let file = list, let start = parts.listStart {
+      lseek(file, start, SEEK_SET)
+    } else {
+      list = nil
+    }
+    let failure = await unfinished.add(
+      restOf: source(list), after: report.status.read, options.run.naming)
+    sink.note(failure, .unfinished)
   }
 
   /// What the run came to, for the shell, with a word to the person where one is needed.
   private func status(
-    of report: DownloadReport, _ signal: ExitStatus?, _ writeError: SystemError?,
+    of report: DownloadReport, _ signal: ExitStatus?, _ failure: FetchSink.Failure?,
     _ display: Display
   ) -> ExitStatus {
     switch report.ending {
@@ -88,16 +157,26 @@ struct Fetch {
       display.write(
         "batchwise: the disk is full; what is done is safe. Make room and run it again.\n")
       return .inputOutput
+    case .journalFailed(let error):
+      display.write("batchwise: \(shown(error.description))\n")
+      return .inputOutput
+    case .listNotUnderstood(let error):
+      display.write("batchwise: --input \(shown(options.input ?? "-")): \(error)\n")
+      return .usage
     case .listUnreadable(let cause):
       display.write("batchwise: the list cannot be read on: \(cause)\n")
       return .inputOutput
     case .stopped, .listDone: break
     }
     if let signal { return signal }
-    if let writeError {
-      if writeError.code == EPIPE { return .interrupted }
-      let what = options.events.map { "--events \(shown($0))" } ?? "standard output"
-      display.write("batchwise: \(what): cannot be written: \(writeError)\n")
+    if let failure {
+      if failure.error.code == EPIPE { return .interrupted }
+      let what =
+        switch failure.output {
+        case .events: options.events.map { "--events \(shown($0))" } ?? "standard output"
+        case .unfinished: "--unfinished \(shown(options.unfinished ?? ""))"
+        }
+      display.write("batchwise: \(what): cannot be written: \(failure.error)\n")
       return .inputOutput
     }
     return report.status.failed > 0 ? .someFailed : .success
@@ -113,5 +192,28 @@ struct Fetch {
       let isShared = options.events == "-" && OutputStream.standardOutput.isTerminal
       return OutputStream.standardError.isTerminal && !isShared ? .bar : .lines
     }
+  }
+}
+
+extension SQLiteJournal {
+  /// Notes that a run begins; a run that cannot be noted is one that later runs know nothing of.
+  fileprivate func beginRun(limit: Int) async -> Int64? {
+    try? await begin(JournalRun(began: Date(), limit: limit))
+  }
+
+  fileprivate func endRun(_ number: Int64, _ report: DownloadReport) async {
+    let ending: JournalRun.Ending =
+      switch report.ending {
+      case .listDone: .listDone
+      case .stopped: .stopped
+      case .diskFull: .diskFull
+      case .listUnreadable, .listNotUnderstood: .listUnreadable
+      case .journalFailed: .failed
+      }
+    try? await end(
+      number,
+      JournalRun.End(
+        time: Date(), ending: ending, done: report.status.done, failed: report.status.failed,
+        skipped: report.status.skipped, bytes: report.status.bytes))
   }
 }

@@ -11,24 +11,45 @@ internal import Synchronization
   internal import Darwin
 #endif
 
-/// Where the events of a run go: the events file, the lines on standard output, and the failures
-/// that the summary names.
+/// Where the events of a run go: the events file, the lines for a person, the list of what is not
+/// done, and the failures that the summary names.
 final class FetchSink: EventSink {
+  /// What could not be written.
+  struct Failure: Sendable {
+    var output: Output
+    var error: SystemError
+
+    enum Output { case events, unfinished }
+  }
+
   private let display: Display
   private let writer: EventWriter?
+  private let unfinished: UnfinishedList?
+  private let remark: (@Sendable (DownloadEvent) -> String?)?
   private let describe: (@Sendable (DownloadEvent) -> String?)?
   private let stop: @Sendable () -> Void
   private let groups = Mutex(FailureGroups())
-  private let lost = Mutex<SystemError?>(nil)
+  private let lost = Mutex<Failure?>(nil)
 
-  /// Makes a sink that calls `stop` when what happens can no longer be told, for nothing more should
-  /// be done that nobody would hear of.
+  /// Makes a sink.
+  ///
+  /// - Parameters:
+  ///   - display: Where a person looks.
+  ///   - writer: Where events are written.
+  ///   - unfinished: Where the items go that are not done.
+  ///   - remark: What is said of an event on the display.
+  ///   - describe: What is said of an event on standard output.
+  ///   - stop: Called when what happens can no longer be told, for nothing more should be done that
+  ///     nobody would hear of.
   init(
-    _ display: Display, _ writer: EventWriter?,
+    _ display: Display, _ writer: EventWriter?, _ unfinished: UnfinishedList?,
+    _ remark: (@Sendable (DownloadEvent) -> String?)?,
     _ describe: (@Sendable (DownloadEvent) -> String?)?, stop: @escaping @Sendable () -> Void
   ) {
     self.display = display
     self.writer = writer
+    self.unfinished = unfinished
+    self.remark = remark
     self.describe = describe
     self.stop = stop
   }
@@ -36,8 +57,11 @@ final class FetchSink: EventSink {
   /// The failures, grouped by reason, as lines of text.
   var failures: String { groups.withLock { $0.text } }
 
-  /// Why the events, or the lines on standard output, could not be written, or nil.
-  var writeError: SystemError? { lost.withLock { $0 } }
+  /// Why items have failed, each reason once.
+  var reasons: [DownloadFailure.Reason] { groups.withLock { $0.reasons } }
+
+  /// What could not be written first, or nil.
+  var failure: Failure? { lost.withLock { $0 } }
 
   func receive(_ events: [DownloadEvent]) async {
     groups.withLock { groups in
@@ -45,10 +69,8 @@ final class FetchSink: EventSink {
         if case .failed(let failure, _) = event.kind { groups.add(event, failure) }
       }
     }
-    if let describe {
-      let text = events.compactMap(describe).map { $0 + "\n" }.joined()
-      note(display.write(text, to: .standardOutput))
-    }
+    if let describe { note(display.write(lines(events, describe), to: .standardOutput), .events) }
+    if let remark { display.write(lines(events, remark)) }
     // Lines that nobody reads are not made: writing their times took more than all else here.
     guard writer != nil else { return }
     // In parts, for thousands of events may have waited, and text takes more memory than they do.
@@ -57,9 +79,19 @@ final class FetchSink: EventSink {
     }
   }
 
+  func receive(unfinished items: [WorkItem]) async {
+    if let unfinished { note(unfinished.add(items), .unfinished) }
+  }
+
+  private func lines(
+    _ events: [DownloadEvent], _ line: (DownloadEvent) -> String?
+  ) -> String {
+    events.compactMap(line).map { $0 + "\n" }.joined()
+  }
+
   /// Writes lines of the events file, if there is one.
   func write(_ lines: [EventLine]) async {
-    if let writer { note(await writer.write(lines)) }
+    if let writer { note(await writer.write(lines), .events) }
   }
 
   /// Looks once a second whether the reader is still there, who may go while nothing happens.
@@ -68,12 +100,13 @@ final class FetchSink: EventSink {
     while !stream.hasLostReader {
       guard (try? await Task.sleep(for: .seconds(1))) != nil else { return }
     }
-    note(SystemError(EPIPE))
+    note(SystemError(EPIPE), .events)
   }
 
-  private func note(_ failure: SystemError?) {
-    guard let failure else { return }
-    lost.withLock { $0 = $0 ?? failure }
+  /// Notes that something could not be written.
+  func note(_ error: SystemError?, _ output: Failure.Output) {
+    guard let error else { return }
+    lost.withLock { $0 = $0 ?? Failure(output: output, error: error) }
     stop()
   }
 }

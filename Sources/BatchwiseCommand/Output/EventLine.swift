@@ -13,11 +13,13 @@ struct EventLine: Encodable {
   private var attempt: Int?
   private var attempts: Int?
   private var bytes: Int64?
+  private var delay: Double?
   private var file: String?
   private var proof: String?
   private var reason: String?
   private var message: String?
   private var seconds: Double?
+  private var sha256: String?
   private var status: Int?
   // The fields of the first and the last line.
   private var schema: Int?
@@ -63,6 +65,7 @@ struct EventLine: Encodable {
     let name =
       switch event.kind {
       case .started: "started"
+      case .retry: "retry"
       case .done: "done"
       case .failed: "failed"
       case .skipped: "skipped"
@@ -74,6 +77,12 @@ struct EventLine: Encodable {
     switch event.kind {
     case .started(let attempt):
       self.attempt = attempt
+    case .retry(let attempt, let failure, let delay):
+      self.attempt = attempt
+      reason = failure.reason.rawValue
+      message = failure.message
+      status = failure.status
+      self.delay = delay.inSeconds
     case .done(let file):
       self.file = file.name
       bytes = file.bytes
@@ -81,6 +90,7 @@ struct EventLine: Encodable {
       attempts = file.attempts
       seconds = file.duration.inSeconds
       proof = file.proof.rawValue
+      sha256 = file.sha256?.hex
     case .failed(let failure, let attempts):
       reason = failure.reason.rawValue
       message = failure.message

@@ -28,6 +28,11 @@ struct FailureGroups {
     groups[index].lines.append("  \(place)\(event.url): \(failure.message)")
   }
 
+  /// The reasons, that of the largest group first.
+  var reasons: [DownloadFailure.Reason] {
+    groups.sorted { $0.count > $1.count }.map(\.reason)
+  }
+
   /// The groups as lines of text, the largest first.
   var text: String {
     var lines: [String] = []

@@ -22,17 +22,22 @@ struct OutputStream: Sendable {
     isatty(descriptor) == 1 && environment("TERM").map { $0 != "dumb" } ?? false
   }
 
-  /// How many columns the terminal has, or 80.
-  var width: Int {
+  /// How many columns and lines the terminal has, or 80 and 24.
+  var size: (width: Int, height: Int) {
     var size = winsize()
     let isKnown = ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0
-    return isKnown ? Int(size.ws_col) : 80
+    return isKnown ? (Int(size.ws_col), max(1, Int(size.ws_row))) : (80, 24)
   }
 
   /// Whether it leads to a reader that has gone, so that writing on would be of no use.
   var hasLostReader: Bool {
     var state = pollfd(fd: descriptor, events: 0, revents: 0)
     return poll(&state, 1, 0) > 0 && state.revents & Int16(POLLERR | POLLHUP) != 0
+  }
+
+  /// Empties the file that it writes, if it is a file.
+  func empty() {
+    if descriptor > 2 { _ = ftruncate(descriptor, 0) }
   }
 
   /// Writes all bytes, waiting for a slow reader.

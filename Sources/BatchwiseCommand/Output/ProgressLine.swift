@@ -5,7 +5,14 @@ internal import BatchwiseDownload
 /// What the display says about a run at one moment, as pure text, so that it can be tested.
 struct ProgressLine {
   let status: DownloadStatus
-  let elapsed: Duration
+  /// How fast it has been of late.
+  let pace: Pace
+
+  /// How much came in a second.
+  struct Pace: Equatable {
+    var items = 0.0
+    var bytes = 0.0
+  }
 
   /// The line for a terminal of that width: a bar where the end is known, and the counts.
   func bar(width: Int) -> String {
@@ -29,54 +36,40 @@ struct ProgressLine {
     if status.failed > 0 { parts[0] += ", \(status.failed) of them failed" }
     parts.append("\(status.inFlight) in flight")
     parts.append(formatted(bytes: status.received))
-    if elapsed >= .milliseconds(500) {
-      parts.append(formatted(bytes: status.received, in: elapsed.inSeconds))
-    }
+    if pace.bytes > 0 { parts.append(formatted(bytes: Int64(pace.bytes), in: 1)) }
+    if let left = timeLeft { parts.append("\(formatted(clock: left)) left") }
     return parts.joined(separator: ", ")
+  }
+
+  /// How long the rest will take if it goes on like this, where the list's end is known.
+  private var timeLeft: Duration? {
+    let rest = status.items - finished
+    guard status.isListRead, rest > 0, pace.items > 0 else { return nil }
+    let seconds = Double(rest) / pace.items
+    return seconds < 360_000 ? .seconds(seconds) : nil
   }
 
   private var finished: Int { status.done + status.failed + status.skipped }
 }
 
-/// The one or two lines that a run ends with.
-func summaryText(_ report: DownloadReport) -> String {
-  let status = report.status
-  let seconds = report.duration.inSeconds
-  var parts = ["\(status.done) done"]
-  if status.failed > 0 { parts.append("\(status.failed) failed") }
-  if status.skipped > 0 { parts.append("\(status.skipped) skipped") }
-  var text = parts.joined(separator: ", ")
-  text += ": \(formatted(bytes: status.bytes)) in \(formatted(number: seconds)) s"
-  if status.done > 0, seconds > 0 {
-    text += " (\(formatted(number: Double(status.done) / seconds)) files/s,"
-    text += " \(formatted(bytes: status.bytes, in: seconds)))"
+/// Finds out how fast a run has been in the last seconds.
+struct PaceMeter {
+  /// How far back it looks.
+  static let window = Duration.seconds(5)
+
+  private var samples: [(time: Duration, items: Int, bytes: Int64)] = []
+
+  /// Takes note of what has come so far, and tells how much came in a second of late.
+  mutating func pace(_ status: DownloadStatus, at time: Duration) -> ProgressLine.Pace {
+    let items = status.done + status.failed + status.skipped
+    samples.append((time, items, status.received))
+    // One that is older than the window stays, so that the window is covered.
+    while samples.count > 2, time - samples[1].time >= Self.window { samples.removeFirst() }
+    let first = samples[0]
+    let seconds = (time - first.time).inSeconds
+    guard seconds > 0 else { return ProgressLine.Pace() }
+    return ProgressLine.Pace(
+      items: Double(items - first.items) / seconds,
+      bytes: Double(status.received - first.bytes) / seconds)
   }
-  return text + ", peak in flight \(status.peakInFlight)\n"
-}
-
-/// A number of bytes with a unit that is a power of 1024.
-func formatted(bytes: Int64) -> String {
-  guard bytes >= 1024 else { return "\(bytes) B" }
-  var value = Double(bytes) / 1024
-  for unit in ["KiB", "MiB", "GiB"] {
-    if value < 1023.95 { return formatted(number: value) + " " + unit }
-    value /= 1024
-  }
-  return formatted(number: value) + " TiB"
-}
-
-/// A number of bytes a second.
-func formatted(bytes: Int64, in seconds: Double) -> String {
-  formatted(bytes: Int64(exactly: (Double(bytes) / seconds).rounded()) ?? .max) + "/s"
-}
-
-/// A number with about three digits that matter.
-func formatted(number: Double) -> String {
-  let decimals = number < 9.995 ? 2 : number < 99.95 ? 1 : 0
-  let scale = decimals == 2 ? 100.0 : decimals == 1 ? 10.0 : 1.0
-  let scaled = Int64((number * scale).rounded())
-  guard decimals > 0 else { return "\(scaled)" }
-  let fraction = "\(scaled % Int64(scale))"
-  let zeros = String(repeating: "0", count: decimals - fraction.count)
-  return "\(scaled / Int64(scale)).\(zeros)\(fraction)"
 }

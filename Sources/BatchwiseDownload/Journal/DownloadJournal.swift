@@ -40,13 +40,18 @@ public struct ItemRecord: Sendable, Equatable {
   public var url: String
   /// What became of it.
   public var state: State
+  /// Whether it was to be forgotten: the item counts as one to be done, and its files as ones that
+  /// this folder's runs have written and may replace.
+  ///
+  /// Only told by a journal; a record that is appended is not forgotten, whatever this says.
+  public var isForgotten: Bool
 
   /// What became of an item.
   public enum State: Sendable, Equatable {
     /// Its file has its final name, or was about to get it when the process ended.
     case done(StoredFile)
-    /// It failed for good.
-    case failed(DownloadFailure, attempts: Int)
+    /// It failed for good, and may have left a part of its file to go on from.
+    case failed(DownloadFailure, attempts: Int, ResumePoint?)
     /// A part of its file is kept, from which a later attempt can go on.
     case partial(ResumePoint)
     /// It was read from the list, and the run ended before it did.
@@ -54,10 +59,11 @@ public struct ItemRecord: Sendable, Equatable {
   }
 
   /// Describes a record.
-  public init(key: ItemKey, url: String, state: State) {
+  public init(key: ItemKey, url: String, state: State, isForgotten: Bool = false) {
     self.key = key
     self.url = url
     self.state = state
+    self.isForgotten = isForgotten
   }
 }
 
@@ -65,7 +71,7 @@ public struct ItemRecord: Sendable, Equatable {
 public struct StoredFile: Sendable, Equatable {
   /// Its path, relative to the output folder.
   public var path: String
-  /// Its length.
+  /// Its length in bytes.
   public var bytes: Int64
   /// Its SHA-256, if it was computed.
   public var sha256: Checksum?
@@ -81,18 +87,15 @@ public struct StoredFile: Sendable, Equatable {
   }
 }
 
-/// Where a broken transfer can go on.
+/// From what a broken transfer can go on: the item's partial file, whose length is how far it got.
 public struct ResumePoint: Sendable, Equatable {
-  /// The partial file's name in `.batchwise`; its length is how far it got.
-  public var partial: String
   /// What its server called the state of the file that the bytes belong to.
   public var validator: Validator
   /// The length of the whole file, if the server told.
   public var total: Int64?
 
   /// Describes a resume point.
-  public init(partial: String, validator: Validator, total: Int64?) {
-    self.partial = partial
+  public init(validator: Validator, total: Int64?) {
     self.validator = validator
     self.total = total
   }

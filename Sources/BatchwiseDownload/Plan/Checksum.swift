@@ -44,7 +44,13 @@ public struct Checksum: Sendable, Hashable {
   public init(_ algorithm: Algorithm, bytes: [UInt8]) {
     precondition(bytes.count == algorithm.length, "A digest of \(bytes.count) bytes")
     self.algorithm = algorithm
-    hex = String(decoding: bytes.flatMap { [hexDigit($0 >> 4), hexDigit($0 & 15)] }, as: UTF8.self)
+    hex = String(unsafeUninitializedCapacity: 2 * bytes.count) { digits in
+      for (index, byte) in bytes.enumerated() {
+        digits[2 * index] = hexDigit(byte >> 4)
+        digits[2 * index + 1] = hexDigit(byte & 15)
+      }
+      return 2 * bytes.count
+    }
   }
 }
 

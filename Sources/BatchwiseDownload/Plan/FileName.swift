@@ -5,7 +5,7 @@
 /// Pure, and the same on every run: it depends on the address alone.
 struct FileName: Sendable, Hashable, CustomStringConvertible {
   /// The name.
-  let description: String
+  private(set) var description: String
 
   /// The longest name that Linux and Apple file systems take, in bytes of UTF-8.
   static let longest = 255
@@ -19,30 +19,59 @@ struct FileName: Sendable, Hashable, CustomStringConvertible {
       description = String(segment)
       return
     }
-    var name = Self.safe(Self.decoded(segment))
+    var name = Self.decoded(segment)
+    // The normal form takes square time for a long row of accents, and makes a name no shorter than a
+    // third: four times the longest stays too long for one.
+    name = Self.safe(Self.cut(name, to: 4 * Self.longest).canonical)
     if name.isEmpty { name = "index" }
+    if Self.isDevice(name.utf8) { name = "_" + name }
     if name.utf8.count > Self.longest {
       name = Self.marked(name, for: address)
     }
     self.description = name
   }
 
+  /// The name that an address wishes for, by one of the ways to name files.
+  ///
+  /// The number is the item's in the list, for names that are made of it.
+  init(for address: WebAddress, _ naming: Naming, number: Int) {
+    self.init(for: address)
+    let stem: String
+    switch naming {
+    case .url: return
+    case .hash:
+      var hash = StableHash<UInt128>()
+      hash.add(address.redacted)
+      stem = StableHash.digits(hash.value)
+    case .index:
+      let digits = String(number)
+      stem = String(repeating: "0", count: max(0, 8 - digits.count)) + digits
+    }
+    description = stem + Self.split(description).ending
+  }
+
+  /// A component of a path, which is safe already.
+  init(component: String) { description = component }
+
   /// The name to use when this one is taken: the same with a mark before its extension.
   ///
   /// The same address gets the same name on every run.
   func alternative(for address: WebAddress) -> FileName {
-    FileName(description: Self.marked(description, for: address))
+    FileName(component: Self.marked(description, for: address))
   }
-
-  private init(description: String) { self.description = description }
 
   // MARK: - The rules
 
   /// Puts a mark before the extension, and shortens what stands before it as far as needed.
   private static func marked(_ name: String, for address: WebAddress) -> String {
+    cut(name, to: longest, with: "-" + mark(of: name, for: address))
+  }
+
+  /// The name with the mark before its extension, and what stands before both cut off as far as needed.
+  private static func cut(_ name: String, to length: Int, with mark: String = "") -> String {
+    if mark.isEmpty, name.utf8.count <= length { return name }
     let (stem, ending) = split(name)
-    let mark = "-" + mark(of: name, for: address)
-    let room = longest - mark.utf8.count - ending.utf8.count
+    let room = length - mark.utf8.count - ending.utf8.count
     // Whole scalars, not characters: one character may be longer than any name.
     var kept = stem.unicodeScalars.prefix(room)
     while Substring(kept).utf8.count > room { kept.removeLast() }
@@ -53,7 +82,7 @@ struct FileName: Sendable, Hashable, CustomStringConvertible {
   private static func isPlain(_ segment: Substring) -> Bool {
     let bytes = segment.utf8
     guard let first = bytes.first, isAlphanumeric(first), bytes.count <= longest,
-      bytes.last != UInt8(ascii: ".")
+      bytes.last != UInt8(ascii: "."), !isDevice(bytes)
     else { return false }
     return bytes.allSatisfy {
       isAlphanumeric($0) || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "-")
@@ -100,6 +129,21 @@ struct FileName: Sendable, Hashable, CustomStringConvertible {
     return String(name)
   }
 
+  /// Whether a name is a device on Windows, whatever its extension is and wherever it lies.
+  private static func isDevice(_ name: some Collection<UInt8>) -> Bool {
+    // Nearly every name is told from a device by its first letter or its length.
+    guard let first = name.first, "CPANLcpanl".utf8.contains(first) else { return false }
+    let stem = name.prefix { $0 != UInt8(ascii: ".") }
+    guard (3...9).contains(stem.count) else { return false }
+    var text = String(decoding: stem, as: UTF8.self).uppercased()
+    while text.utf8.last == 0x20 { text.removeLast() }
+    return devices.contains(text)
+  }
+
+  private static let devices: Set<String> = Set(
+    ["CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$"]
+      + ["COM", "LPT"].flatMap { port in "0123456789¹²³".map { "\(port)\($0)" } })
+
   /// The name before its extension, and the extension with its dot; `.tar.gz` and its like stay whole.
   private static func split(_ name: String) -> (stem: Substring, ending: Substring) {
     guard let ending = lastExtension(of: name[...]) else { return (name[...], "") }
@@ -128,9 +172,10 @@ struct FileName: Sendable, Hashable, CustomStringConvertible {
   /// FNV-1a of 64 bits, folded to 48: among a million addresses that wish for one name, two marks
   /// agree once in five hundred runs, and then one item fails and no file is harmed.
   private static func mark(of name: String, for address: WebAddress) -> String {
-    var hash: UInt64 = 0xcbf2_9ce4_8422_2325
-    for byte in (name + address.redacted).utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
-    let digits = String((hash ^ (hash >> 48)) & 0xffff_ffff_ffff, radix: 16)
-    return String(repeating: "0", count: 12 - digits.count) + digits
+    var hash = StableHash<UInt64>()
+    hash.add(name)
+    hash.add(address.redacted)
+    let folded = (hash.value ^ (hash.value >> 48)) & 0xffff_ffff_ffff
+    return StableHash.digits(folded, count: 12)
   }
 }

@@ -15,3 +15,14 @@ extension Unicode.Scalar {
     }
   }
 }
+
+extension String {
+  /// The text fit for a message: without characters that mislead, and cut to a length that fits a
+  /// line.
+  var harmless: String {
+    var result = String.UnicodeScalarView()
+    let shown = unicodeScalars.prefix(200)
+    result.append(contentsOf: shown.lazy.map { $0.isMisleading ? "\u{FFFD}" : $0 })
+    return String(result)
+  }
+}

@@ -1,68 +1,65 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// An item that can be started: its address is checked and its file has a name to wish for.
-struct PlannedItem: Sendable {
-  /// The item's number in this run, from 1.
-  var id = 0
-  let line: Int
+/// An item that can be started: its address is checked and its file has a path to wish for.
+///
+/// A class only so that it can be passed about without copying: it does not change.
+final class PlannedItem: Sendable {
+  /// The item as the list wrote it.
+  let source: WorkItem
   let address: WebAddress
-  let name: FileName
+  /// Where its file shall go, unless that is taken.
+  let path: OutputPath
+  /// What tells it from all others, in every run.
+  let key: ItemKey
+
+  /// The number of the item's physical line, from 1; 0 when it comes from no list.
+  var line: Int { source.line }
 
   /// Checks an item of a list.
   ///
-  /// - Throws: The item's flaw, or what is wrong with its address.
-  init(_ item: WorkItem) throws(DownloadFailure) {
+  /// - Parameters:
+  ///   - item: The item. If it brings a name, that is its path.
+  ///   - naming: How the file of an item without a name is named.
+  ///   - number: The item's number in the list, from 1; for names made of it.
+  ///   - salt: What its key is made with.
+  /// - Throws: The item's flaw, or what is wrong with its address or its name.
+  init(
+    _ item: WorkItem, naming: Naming = .url, number: Int = 0, salt: UInt64 = 0
+  ) throws(DownloadFailure) {
     if let flaw = item.flaw { throw flaw }
-    line = item.line
+    source = item
     address = try WebAddress(item.address)
-    name = FileName(for: address)
-  }
-
-  /// The name to use when the plain one is taken.
-  var alternative: FileName { name.alternative(for: address) }
-}
-
-/// The names that items in flight hold, so that two of them never want the same file.
-///
-/// Names are claimed in the order of the list, before anything is requested: which of two items
-/// gets the plain name does not depend on which of them is faster.
-struct NameClaims {
-  private var held: Set<FileName> = []
-
-  /// Claims the plain name, or the alternative where the plain one is held.
-  ///
-  /// - Returns: The claimed name, or nil if both are held.
-  mutating func claim(for item: PlannedItem) -> FileName? {
-    if held.insert(item.name).inserted { return item.name }
-    let alternative = item.alternative
-    return held.insert(alternative).inserted ? alternative : nil
-  }
-
-  /// Gives back what `claim(for:)` claimed.
-  mutating func release(_ name: FileName) { held.remove(name) }
-}
-
-/// Remembers the addresses of the last 65,536 items, to tell when one comes again.
-///
-/// Bounded because lists are not. It keeps hashes of 64 bits, seeded anew in each run: among a
-/// million addresses, two differing ones are taken for the same once in some 300 million runs.
-struct RecentAddresses {
-  static let capacity = 65_536
-  private var hashes: Set<Int> = []
-  private var order: [Int] = []
-  private var oldest = 0
-
-  /// Remembers the address, and returns whether it was not remembered yet.
-  mutating func insert(_ address: WebAddress) -> Bool {
-    let hash = address.hashValue
-    guard hashes.insert(hash).inserted else { return false }
-    if order.count < Self.capacity {
-      order.append(hash)
+    if let name = item.name {
+      path = try OutputPath(listed: name)
     } else {
-      hashes.remove(order[oldest])
-      order[oldest] = hash
-      oldest = (oldest + 1) % Self.capacity
+      path = OutputPath(FileName(for: address, naming, number: number))
     }
-    return true
+    key = ItemKey(of: item, address, salt: salt)
+  }
+
+  /// The path to use when the plain one is taken.
+  var alternative: OutputPath { path.alternative(for: address) }
+
+  /// A record of what has become of it.
+  func record(_ state: ItemRecord.State) -> ItemRecord {
+    ItemRecord(key: key, url: address.redacted, state: state)
+  }
+
+  /// The item as a list that holds only some of the items has to write it: with the name that its
+  /// place in this list gives it.
+  func asUnfinished(_ naming: Naming) -> WorkItem {
+    guard naming == .index, source.name == nil else { return source }
+    var item = source
+    item.name = path.description
+    return item
+  }
+}
+
+extension WorkItem {
+  /// The item as a list that holds only some of the items has to write it, if it was the list's item of
+  /// that number.
+  package func asUnfinished(_ naming: Naming, number: Int) -> WorkItem {
+    let planned = try? PlannedItem(self, naming: naming, number: number)
+    return planned?.asUnfinished(naming) ?? self
   }
 }

@@ -59,6 +59,25 @@ struct WebAddress: Sendable, Hashable {
     return "\(scheme)://\(credentials)\(rest)"
   }
 
+  /// Whether it has a user name or a password.
+  var hasCredentials: Bool { !credentials.isEmpty }
+
+  /// Scheme, host and port, the same for all addresses of one origin (RFC 6454, section 4).
+  var origin: String {
+    let end = redacted.utf8.index(
+      redacted.startIndex, offsetBy: scheme.utf8.count + 3 + hostAndPort.utf8.count)
+    let usual = (scheme == "https" ? ":443" : ":80").utf8
+    let authority = hostAndPort.utf8
+    let isNormal =
+      authority.allSatisfy { !(UInt8(ascii: "A")...UInt8(ascii: "Z") ~= $0) && $0 < 0x80 }
+      && authority.last != UInt8(ascii: ":") && !authority.suffix(usual.count).elementsEqual(usual)
+    if isNormal { return String(redacted[..<end]) }
+    var host = hostAndPort.lowercased()
+    if host.utf8.suffix(usual.count).elementsEqual(usual) { host.removeLast(usual.count) }
+    if host.utf8.last == UInt8(ascii: ":") { host.removeLast() }
+    return "\(scheme)://\(host)"
+  }
+
   /// The last segment of the path, still encoded; empty when the path ends with `/`.
   var lastPathSegment: Substring {
     let path = redacted.utf8.prefix { $0 != UInt8(ascii: "?") }
@@ -72,9 +91,7 @@ struct WebAddress: Sendable, Hashable {
   /// other; nor are those sent that a redirect brings itself.
   func redirected(from other: WebAddress) -> WebAddress {
     var address = self
-    let isSameOrigin =
-      scheme == other.scheme && hostAndPort.lowercased() == other.hostAndPort.lowercased()
-    address.credentials = isSameOrigin ? other.credentials : ""
+    address.credentials = origin == other.origin ? other.credentials : ""
     return address
   }
 
@@ -166,9 +183,6 @@ extension WebAddress {
   static func redacting(_ text: String) -> String {
     let scalars = text.unicodeScalars
     let at = scalars.lastIndex(of: "@")
-    let shown = scalars[(at.map(scalars.index(after:)) ?? scalars.startIndex)...].prefix(200)
-    var result = String.UnicodeScalarView()
-    result.append(contentsOf: shown.lazy.map { $0.isMisleading ? "\u{FFFD}" : $0 })
-    return String(result)
+    return String(scalars[(at.map(scalars.index(after:)) ?? scalars.startIndex)...]).harmless
   }
 }

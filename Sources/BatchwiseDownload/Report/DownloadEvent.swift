@@ -26,7 +26,9 @@ public struct DownloadEvent: Sendable, Equatable {
   public enum Kind: Sendable, Equatable {
     /// The item was started; in flight from now on.
     case started(attempt: Int)
-    /// The item's file has its final name.
+    /// The attempt failed, and that attempt follows after a pause; in flight no more until then.
+    case retry(attempt: Int, DownloadFailure, delay: Duration)
+    /// The item's file has its final name, and the journal knows it.
     case done(DownloadedFile)
     /// The item failed for good.
     case failed(DownloadFailure, attempts: Int)
@@ -36,7 +38,7 @@ public struct DownloadEvent: Sendable, Equatable {
 }
 
 /// A file that was downloaded.
-public struct DownloadedFile: Sendable, Equatable {
+public struct DownloadedFile: Sendable, Hashable {
   /// Its name, relative to the output folder.
   public var name: String
   /// Its length.
@@ -49,9 +51,13 @@ public struct DownloadedFile: Sendable, Equatable {
   public var duration: Duration
   /// How far its bytes are known to be right.
   public var proof: Proof
+  /// Its SHA-256, if it was computed.
+  public var sha256: Checksum?
 
   /// How far the bytes of a file are known to be right; the raw values are the command's words.
   public enum Proof: String, Sendable {
+    /// They come to the checksum that the list gave.
+    case checksum
     /// They are as many as the server announced, or ended with the last chunk.
     case length
     /// Their end was told by the closing of the connection, which proves nothing.
@@ -61,8 +67,12 @@ public struct DownloadedFile: Sendable, Equatable {
 
 /// Why an item needed no download; the raw values are the command's words.
 public enum SkipReason: String, Sendable {
-  /// An earlier run brought the same bytes under the same name.
+  /// An earlier run is done with it, and its file is there.
+  case alreadyDone = "already-done"
+  /// The server says that the file has not changed, or it brought the same bytes again.
   case unchanged
+  /// Something else has the name that the item wants.
+  case collision
   /// The list names the same address before.
   case duplicate
 }
@@ -74,4 +84,16 @@ public protocol EventSink: Sendable {
   /// Called by one task, one call after the other. While a call lasts, events gather; when some
   /// thousands have, no further items are started until it returns.
   func receive(_ events: [DownloadEvent]) async
+
+  /// Receives items that are neither done nor skipped: they have failed for good, or are left to the
+  /// next run.
+  ///
+  /// They are as the list wrote them, with headers and passwords, so they are not to be shown.
+  /// Called by the same task as ``receive(_:)``.
+  func receive(unfinished items: [WorkItem]) async
+}
+
+extension EventSink {
+  /// Does nothing.
+  public func receive(unfinished items: [WorkItem]) async {}
 }

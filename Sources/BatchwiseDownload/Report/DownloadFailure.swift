@@ -14,6 +14,10 @@ public struct DownloadFailure: Error, Sendable, Equatable {
   /// What may help against it.
   public var remedy: Remedy
 
+  /// The address that could not be downloaded, without user name and password, where the failure is
+  /// thrown or is an outcome; an event and a record name it themselves.
+  public var url: String?
+
   /// Describes a failure.
   public init(
     _ reason: Reason, status: Int? = nil, _ message: String, remedy: Remedy = .none
@@ -79,7 +83,25 @@ public struct DownloadFailure: Error, Sendable, Equatable {
   }
 }
 
+extension DownloadFailure {
+  /// The same with the address that it is about.
+  func with(url: String) -> DownloadFailure {
+    var failure = self
+    failure.url = url
+    return failure
+  }
+
+  /// The same with the status of the answer that it is about.
+  func with(status: Int?) -> DownloadFailure {
+    var failure = self
+    failure.status = status
+    return failure
+  }
+}
+
 extension DownloadFailure: CustomStringConvertible {
-  /// The reason and the sentence.
-  public var description: String { "\(reason.rawValue): \(message)" }
+  /// The address if it is known, the reason and the sentence.
+  public var description: String {
+    "\(url.map { "\($0): " } ?? "")\(reason.rawValue): \(message)"
+  }
 }

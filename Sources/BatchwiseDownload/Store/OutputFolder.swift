@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CFileCalls
+internal import Synchronization
 
 #if canImport(Glibc)
   internal import Glibc
@@ -17,16 +18,22 @@ public final class OutputFolder: Sendable {
   /// The path it was opened with.
   public let path: String
 
-  let descriptor: Int32
+  var descriptor: Int32 { root.number }
+  private let root: FolderDescriptor
+  /// The folders below it.
+  let subfolders: Subfolders
 
   /// The file system's own time when this folder was opened.
   ///
   /// A file that was changed before it is no work of this run.
   let openedAt: FileTime
 
-  /// The folder inside it that holds partial files, or nil where files need no name while they are
-  /// partial; learnt once, when the folder is opened.
-  let partials: Int32?
+  /// Whether a file can do without a name here until it is whole; learnt once, at the opening.
+  let hasNamelessFiles: Bool
+
+  private let partialFolder = Mutex<PartialFolder?>(nil)
+  private let stock = FileStock()
+  private let hasServed = Atomic<Bool>(false)
 
   /// Opens the folder, and makes it and the folders above it if they are missing.
   ///
@@ -42,52 +49,128 @@ public final class OutputFolder: Sendable {
     self.path = path
     do throws(SystemError) {
       try Self.makeFolders(path)
-      let folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+      // Not by a method's name that this class has too.
+      let folder = openFolder(path)
       guard folder >= 0 else { throw SystemError(errno) }
-      descriptor = folder
+      root = FolderDescriptor(owning: folder)
+      subfolders = Subfolders(of: root)
+      (hasNamelessFiles, openedAt) = try Self.probe(root, namelessFiles: namelessFiles)
     } catch {
-      throw OutputFolderError(path: path, error)
-    }
-    do throws(SystemError) {
-      (partials, openedAt) = try Self.probe(descriptor, namelessFiles: namelessFiles)
-    } catch {
-      close(descriptor)
       throw OutputFolderError(path: path, error)
     }
   }
 
-  deinit {
-    if let partials { close(partials) }
-    close(descriptor)
+  /// The same folder for a further run, to which what an earlier one has written is an older file.
+  ///
+  /// - Throws: An ``OutputFolderError`` when nothing can be written into it any more.
+  func forNextRun() throws(OutputFolderError) -> OutputFolder {
+    guard hasServed.exchange(true, ordering: .relaxed) else { return self }
+    return try OutputFolder(sharing: self)
   }
+
+  private init(sharing other: OutputFolder) throws(OutputFolderError) {
+    path = other.path
+    root = other.root
+    subfolders = Subfolders(of: root)
+    do throws(SystemError) {
+      (hasNamelessFiles, openedAt) = try Self.probe(root, namelessFiles: other.hasNamelessFiles)
+    } catch {
+      throw OutputFolderError(path: path, error)
+    }
+  }
+
+  /// Opens a file that has no name.
+  func openNameless() throws(SystemError) -> OpenFile {
+    if let file = stock.take() { return file }
+    let number = batchwise_open_nameless(descriptor, 0o666)
+    guard number >= 0 else { throw SystemError(errno) }
+    return OpenFile(number)
+  }
+
+  /// Opens so many files without a name ahead, where that is possible.
+  func openAhead(_ count: Int) {
+    if hasNamelessFiles { stock.fill(to: count, in: root) }
+  }
+
+  /// Where the folder's journal is kept unless it is told otherwise, in a folder that is made if it is
+  /// missing.
+  ///
+  /// - Throws: An ``OutputFolderError`` when that folder cannot be made, or is something else.
+  public func journalPath() throws(OutputFolderError) -> String {
+    do throws(SystemError) {
+      _ = try partials()
+    } catch {
+      throw OutputFolderError(path: "\(path)/\(OutputPath.reserved)", error)
+    }
+    return "\(path)/\(OutputPath.reserved)/journal.sqlite"
+  }
+
+  /// The folder of partial files that have a name; made when it is needed first.
+  func partials() throws(SystemError) -> PartialFolder {
+    try partialFolder.withLock { folder throws(SystemError) in
+      // Another run may have found it empty and removed it.
+      if let folder, folder.isThere { return folder }
+      let made = try PartialFolder(in: root)
+      folder = made
+      return made
+    }
+  }
+
+  /// The length of the file that the journal names, or nil if there is none.
+  func recordedSize(of path: String) -> Int64? {
+    guard let path = try? OutputPath(listed: path) else { return nil }
+    return try? size(of: path)
+  }
+
+  /// The length of the partial file that is kept for an item, or nil if there is none.
+  func partialSize(of key: ItemKey) -> Int64? { (try? partials())?.size(of: key) }
+
+  /// Removes the partial files that killed runs left behind, but for those of items that can still
+  /// go on from them.
+  func removeAbandonedPartials(keeping isWanted: (ItemKey) async -> Bool) async {
+    var status = stat()
+    guard fstatat(descriptor, ".batchwise", &status, AT_SYMLINK_NOFOLLOW) == 0 else { return }
+    await (try? partials())?.removeAbandoned(keeping: isWanted)
+  }
+
+  /// Moves a partial file to its final place; as the system's calls do, it returns 0 or sets `errno`.
+  func movePartial(_ name: String, to folder: Int32, _ finalName: String, replacing: Bool) -> Int32
+  {
+    partialFolder.withLock { $0?.move(name, to: folder, finalName, replacing) ?? -1 }
+  }
+
+  /// Removes the partial file that is kept for an item, if there is one.
+  func removePartial(of key: ItemKey) {
+    (try? partials())?.remove(PartialFolder.name(of: key))
+  }
+
+  /// Removes the folder of partial files, if one has been in use and nothing is left in it.
+  func removeEmptyPartials() {
+    partialFolder.withLock { folder in
+      if exchange(&folder, with: nil) != nil {
+        unlinkat(descriptor, OutputPath.reserved, AT_REMOVEDIR)
+      }
+    }
+  }
+
+  func removePartial(_ name: String) { partialFolder.withLock { $0?.remove(name) } }
 
   /// Makes a first file, which shows what is possible here and what time it is here.
   private static func probe(
-    _ folder: Int32, namelessFiles: Bool
-  ) throws(SystemError) -> (partials: Int32?, now: FileTime) {
+    _ folder: FolderDescriptor, namelessFiles: Bool
+  ) throws(SystemError) -> (hasNamelessFiles: Bool, now: FileTime) {
     errno = 0
-    let nameless = namelessFiles ? batchwise_open_nameless(folder, 0o600) : -1
+    let nameless = namelessFiles ? batchwise_open_nameless(folder.number, 0o600) : -1
     if nameless >= 0 {
       defer { close(nameless) }
-      return (nil, try FileTime(now: nameless))
+      return (true, try FileTime(now: nameless))
     }
     // No more files may be open just now, which says nothing about this file system.
     if errno == EMFILE || errno == ENFILE { throw SystemError(errno) }
-    guard mkdirat(folder, ".batchwise", 0o777) == 0 || errno == EEXIST else {
-      throw SystemError(errno)
-    }
-    let partials = openat(folder, ".batchwise", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-    guard partials >= 0 else { throw SystemError(errno) }
-    do throws(SystemError) {
-      let probe = try NamedPartialFile(in: partials)
-      defer { probe.remove() }
-      let now = try FileTime(now: probe.descriptor)
-      NamedPartialFile.removeAbandoned(in: partials)
-      return (partials, now)
-    } catch {
-      close(partials)
-      throw error
-    }
+    let partials = try PartialFolder(in: folder)
+    let (probe, name) = try partials.makeUnique()
+    defer { if let name { partials.remove(name) } }
+    return (false, try FileTime(now: probe.number))
   }
 
   private static func makeFolders(_ path: String) throws(SystemError) {
@@ -98,6 +181,10 @@ public final class OutputFolder: Sendable {
     try makeFolders(String(path[..<slash]))
     if mkdir(path, 0o777) != 0, errno != EEXIST { throw SystemError(errno) }
   }
+}
+
+private func openFolder(_ path: String) -> Int32 {
+  open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
 }
 
 /// An output folder that cannot be used.

@@ -10,15 +10,19 @@ internal import CFileCalls
   internal import Darwin
 #endif
 
-/// A file while it is incomplete: nobody sees it under its final name before ``commit(as:or:)``.
+/// A file while it is incomplete: nobody sees it under its final name before ``commit(as:replacing:)``.
 ///
-/// Where the file system allows, it has no name at all, and is gone with the process. Dropping it
-/// removes it.
+/// Where the file system allows, it has no name at first, and is gone with the process. When so much
+/// of it is there that going on is better than beginning again, ``keep(for:)`` gives it a name in
+/// `.batchwise`. Dropping it removes it, unless it is kept.
 struct PartialFile: ~Copyable {
   private let folder: OutputFolder
-  private let descriptor: Int32
-  /// What has to be removed unless the file is committed, where it has a name.
-  private var named: NamedPartialFile?
+  /// The open file.
+  let file: OpenFile
+  /// Its name in `.batchwise`, if it has one.
+  private var name: String?
+  /// Whether it stays there when it is dropped.
+  private(set) var isKept = false
 
   /// The bytes written so far.
   private(set) var size: Int64 = 0
@@ -26,88 +30,98 @@ struct PartialFile: ~Copyable {
   /// Makes an empty partial file for the folder.
   init(in folder: OutputFolder) throws(SystemError) {
     self.folder = folder
-    if let partials = folder.partials {
-      let file = try NamedPartialFile(in: partials)
-      descriptor = file.descriptor
-      named = file
+    if folder.hasNamelessFiles {
+      file = try folder.openNameless()
     } else {
-      let file = batchwise_open_nameless(folder.descriptor, 0o666)
-      guard file >= 0 else { throw SystemError(errno) }
-      descriptor = file
+      (file, name) = try folder.partials().makeUnique()
     }
   }
 
+  /// Opens the partial file that was kept for an item, to be written on, or returns nil if there is
+  /// none or another run is writing it.
+  init?(keptFor key: ItemKey, in folder: OutputFolder) throws(SystemError) {
+    guard let (file, size) = try folder.partials().open(key) else { return nil }
+    self.folder = folder
+    self.file = file
+    self.size = size
+    name = PartialFolder.name(of: key)
+    isKept = true
+  }
+
   deinit {
-    if let named { named.remove() } else { close(descriptor) }
+    // A later attempt goes on with it, though somebody may still read here what digests are made of.
+    if isKept { file.unlock() }
+    if let name, !isKept { folder.removePartial(name) }
   }
 
   /// Writes all bytes at the end of the file.
   mutating func write(_ bytes: UnsafeRawBufferPointer) throws(SystemError) {
-    var rest = bytes
-    while let start = rest.baseAddress, !rest.isEmpty {
-      let count = systemWrite(descriptor, start, rest.count)
-      if count > 0 {
-        size += Int64(count)
-        rest = UnsafeRawBufferPointer(rebasing: rest[count...])
-      } else if errno != EINTR {
-        throw SystemError(errno)
+    try file.write(bytes)
+    size += Int64(bytes.count)
+  }
+
+  /// Gives it a name by which a later attempt finds it, in place of an older one for the same item.
+  mutating func keep(for key: ItemKey) throws(SystemError) {
+    guard !isKept else { return }
+    try folder.partials().name(file, name, for: key)
+    name = PartialFolder.name(of: key)
+    isKept = true
+  }
+
+  /// Lets it go when it is dropped, though it was kept.
+  mutating func discard() { isKept = false }
+
+  /// Gives the file its final path.
+  ///
+  /// Folders that are missing are made.
+  ///
+  /// - Parameters:
+  ///   - path: The path.
+  ///   - replaces: Whether it takes the place of a file or a link that has the path. Whoever opens the
+  ///     path meanwhile gets the one or the other file, and always a whole one.
+  /// - Returns: What has come of it. After ``CommitResult/taken`` it can be given another path.
+  /// - Throws: A `name` failure when a link or a file is where a folder should be, or a folder where
+  ///   the file should be; a `disk` failure when the file system refuses.
+  mutating func commit(
+    as path: OutputPath, replacing replaces: Bool
+  ) throws(DownloadFailure) -> CommitResult {
+    // Without a name it cannot replace anything, so it gets one for a moment.
+    if replaces, name == nil {
+      do throws(SystemError) {
+        name = try folder.partials().nameForNow(file)
+      } catch {
+        throw DownloadFailure(disk: error)
       }
     }
-  }
-
-  /// Gives the file the name, or the alternative if it is taken, without replacing anything.
-  ///
-  /// Where a name belongs to a file that was there before this run and holds the same bytes, that
-  /// file is kept in place of this one: fetching a list a second time piles nothing up.
-  ///
-  /// - Throws: A `name` failure when both names are taken by something else, a `disk` failure when
-  ///   the file system refuses.
-  consuming func commit(
-    as name: FileName, or alternative: @autoclosure () -> FileName
-  ) throws(DownloadFailure) -> CommittedFile {
-    if let file = try commit(as: name) { return file }
-    let alternative = alternative()
-    if alternative != name, let file = try commit(as: alternative) { return file }
-    throw DownloadFailure(
-      .name, "\u{201c}\(name)\u{201d} and \u{201c}\(alternative)\u{201d} hold something else")
-  }
-
-  /// Gives the file the name, or returns nil if something else has it.
-  private mutating func commit(
-    as name: FileName
-  ) throws(DownloadFailure) -> CommittedFile? {
-    let result =
-      if let named, let partials = folder.partials {
-        batchwise_rename_exclusively(partials, named.name, folder.descriptor, name.description)
-      } else {
-        batchwise_link_descriptor(descriptor, folder.descriptor, name.description)
+    let error = try folder.name(path) { destination, finalName in
+      guard let name else {
+        return batchwise_link_descriptor(file.number, destination, finalName)
       }
-    if result == 0 {
-      named = nil  // It has no longer the name that the end would remove.
-      return CommittedFile(name: name, isUnchanged: false)
+      return folder.movePartial(name, to: destination, finalName, replacing: replaces)
     }
-    let error = SystemError(errno)
-    guard error.code == EEXIST else { throw DownloadFailure(disk: error) }
-    return holdsSameBytes(as: name) ? CommittedFile(name: name, isUnchanged: true) : nil
+    guard let error else {
+      name = nil  // It has no longer the name that the end would remove.
+      return .committed
+    }
+    guard error.code == EEXIST, !replaces else { throw DownloadFailure(naming: path, error) }
+    return holdsSameBytes(as: path) ? .unchanged : .taken
   }
 
-  /// Whether an older file of that name holds just what was written here.
-  private func holdsSameBytes(as name: FileName) -> Bool {
-    let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
-    let other = openat(folder.descriptor, name.description, flags)
-    guard other >= 0 else { return false }
-    defer { close(other) }
+  /// Whether an older file of that path holds just what was written here.
+  func holdsSameBytes(as path: OutputPath) -> Bool {
+    guard let number = try? folder.open(path) else { return false }
+    let other = OpenFile(number)
     var status = stat()
-    guard fstat(other, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
-      Int64(status.st_size) == size, FileTime(changeOf: status) < folder.openedAt
+    guard fstat(number, &status) == 0, Int64(status.st_size) == size,
+      FileTime(changeOf: status) < folder.openedAt
     else { return false }
 
     var mine = [UInt8](repeating: 0, count: 65_536)
     var theirs = mine
     var offset: off_t = 0
     while offset < size {
-      let count = pread(descriptor, &mine, mine.count, offset)
-      guard count > 0, pread(other, &theirs, count, offset) == count,
+      let count = pread(file.number, &mine, mine.count, offset)
+      guard count > 0, pread(other.number, &theirs, count, offset) == count,
         mine[..<count] == theirs[..<count]
       else { return false }
       offset += off_t(count)
@@ -116,11 +130,14 @@ struct PartialFile: ~Copyable {
   }
 }
 
-/// A file under its final name.
-struct CommittedFile: Equatable {
-  var name: FileName
-  /// Whether an earlier run had already brought the same bytes under this name.
-  var isUnchanged: Bool
+/// What came of giving a file its final name.
+enum CommitResult: Sendable, Equatable {
+  /// It has the name.
+  case committed
+  /// A file of an earlier run has the name and holds the same bytes.
+  case unchanged
+  /// Something else has the name.
+  case taken
 }
 
 extension DownloadFailure {
@@ -130,8 +147,4 @@ extension DownloadFailure {
       .disk, "The file could not be written: \(error)",
       remedy: error.meansFull ? .moreRoom : error.meansTooManyOpen ? .fewerAtOnce : .none)
   }
-}
-
-private func systemWrite(_ file: Int32, _ bytes: UnsafeRawPointer, _ count: Int) -> Int {
-  write(file, bytes, count)
 }

@@ -23,6 +23,9 @@ public struct SystemError: Error, Sendable, Equatable, CustomStringConvertible {
     return String(decoding: text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
   }
 
+  /// What is said of a device or file that cannot be read as it should.
+  static let inputOutput = SystemError(EIO)
+
   /// Whether the device is full, or its owner's share of it used up.
   public var meansFull: Bool { code == ENOSPC || code == EDQUOT }
 

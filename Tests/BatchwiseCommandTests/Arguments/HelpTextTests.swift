@@ -6,36 +6,42 @@ import Testing
 
 @Suite("What the command says of itself", .timeLimit(.minutes(1)))
 struct HelpTextTests {
-  private static let fetchText = """
-    usage: batchwise fetch [OPTIONS] [URL ...]
+  private static let fetchText = helpText(
+    "fetch [OPTIONS] [URL ...]", fetchSummary, FetchOptions.table)
+  private static let demoText = helpText("demo [OPTIONS]", demoSummary, FetchOptions.demoTable)
+  private static let statusText = helpText(
+    "status [OPTIONS] DIR", statusSummary, StatusOptions.table)
 
-    Downloads every URL of a list, at most N at once.
+  @Test("A help text has one line for each option, in columns")
+  func form() {
+    #expect(
+      Self.statusText == """
+        usage: batchwise status [OPTIONS] DIR
 
-      -i, --input FILE     the list, one URL a line (-, or no list: standard input)
-      -o, --output DIR     where files go; made if missing (default: .)
-      -n, --limit N        at most N in flight (default: 8)
-          --events FILE|-  what happens, as lines of JSON (-: standard output)
-          --progress WHEN  auto (a bar on a terminal), always (a bar) or never
-      -q, --quiet          say nothing but what went wrong
-      -h, --help           show this text
-          --version        show the version
+        Says what the journal of an output folder knows: done, failed, left to do.
 
-    """
+              --journal FILE  where the journal is (default: DIR/.batchwise/...)
+          -h, --help          show this text
+              --version       show the version
 
-  private static let demoText = """
-    usage: batchwise demo [OPTIONS]
+        """)
+  }
 
-    The same on 20 pictures from inside the program: nothing to set up, no network.
-
-      -o, --output DIR     where files go (default: a new temporary folder)
-      -n, --limit N        at most N in flight (default: 3)
-          --events FILE|-  what happens, as lines of JSON (-: standard output)
-          --progress WHEN  auto (a bar on a terminal), always (a bar) or never
-      -q, --quiet          say nothing but what went wrong
-      -h, --help           show this text
-          --version        show the version
-
-    """
+  @Test("Every option of the contract is there, and no other")
+  func contract() {
+    let names: Set = [
+      "input", "format", "output", "limit", "per-host", "rate", "bandwidth", "retries",
+      "connect-timeout", "idle-timeout", "timeout", "max-time", "max-size", "min-size", "expect",
+      "names", "collision", "header", "user-agent", "netrc", "proxy", "cacert", "insecure", "http",
+      "journal", "no-journal", "retry-failed", "refresh", "fresh", "unfinished", "events",
+      "progress", "quiet", "verbose", "help", "version",
+    ]
+    #expect(Set(FetchOptions.table.map(\.name)) == names)
+    #expect(FetchOptions.table.count == names.count)
+    let letters = FetchOptions.table.compactMap(\.letter)
+    #expect(Set(letters) == ["i", "o", "n", "H", "q", "v", "h"])
+    #expect(letters.count == 7)
+  }
 
   @Test(
     "Each form of asking for help gets the whole text on standard output",
@@ -43,6 +49,7 @@ struct HelpTextTests {
       (["fetch", "--help"], fetchText), (["fetch", "-h"], fetchText),
       (["fetch", "a", "--help", "--limit", "3"], fetchText), (["help", "fetch"], fetchText),
       (["demo", "--help"], demoText), (["help", "demo"], demoText),
+      (["status", "--help"], statusText), (["help", "status"], statusText),
       (["help"], overview), (["--help"], overview), (["-h"], overview),
       (["--version"], "batchwise \(batchwiseVersion)\n"),
       (["fetch", "--version"], "batchwise \(batchwiseVersion)\n"),
@@ -65,7 +72,9 @@ struct HelpTextTests {
 
   @Test("No line is wider than a terminal of 80 columns")
   func width() {
-    for line in [Self.fetchText, Self.demoText, overview].joined().split(separator: "\n") {
+    for line in [Self.fetchText, Self.demoText, Self.statusText, overview].joined().split(
+      separator: "\n")
+    {
       #expect(line.count <= 80, "\(line)")
     }
   }

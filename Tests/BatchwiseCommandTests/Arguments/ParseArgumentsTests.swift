@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Batchwise
+import BatchwiseDownload
+import CurlTransport
 import Testing
 
 @testable import BatchwiseCommand
@@ -13,7 +16,7 @@ struct ParseArgumentsTests {
     for options in [short, long] {
       #expect(options.input == "list")
       #expect(options.output == "folder")
-      #expect(options.limit == 3)
+      #expect(options.run.limit == 3)
       #expect(options.isQuiet)
       #expect(options.wantsHelp)
     }
@@ -28,25 +31,25 @@ struct ParseArgumentsTests {
     let options = try parse("")
     #expect(options.input == nil)
     #expect(options.output == ".")
-    #expect(options.limit == 8)
+    #expect(options.run.limit == 8)
     #expect(options.events == nil)
     #expect(options.progress == .auto)
     #expect(!options.isQuiet)
-    #expect(FetchOptions.demo.limit == 3)
+    #expect(FetchOptions.demo.run.limit == 3)
   }
 
   @Test(
     "An argument may be written in every usual way",
-    arguments: ["-n3", "-n 3", "-qn3", "--limit=3", "--limit 3", "--lim 3", "-n 9 -n 3", "-n 03"])
+    arguments: ["-n3", "-n 3", "-qn3", "--limit=3", "--limit 3", "--limi 3", "-n 9 -n 3", "-n 03"])
   func spellings(typed: String) throws {
-    #expect(try parse(typed).limit == 3)
+    #expect(try parse(typed).run.limit == 3)
   }
 
   @Test("Options and addresses may be mixed, and -- ends the options")
   func operands() throws {
     let options = try parse("a -n 3 b -- -q --limit c")
     #expect(options.urls == ["a", "b", "-q", "--limit", "c"])
-    #expect(options.limit == 3)
+    #expect(options.run.limit == 3)
     #expect(!options.isQuiet)
   }
 
@@ -73,7 +76,7 @@ struct ParseArgumentsTests {
   @Test(
     "What is no option is named as it was typed",
     arguments: [
-      ("--retries 3", "--retries"), ("-x", "-x"), ("-qx", "-x"), ("-xq", "-x"),
+      ("--mirrors 3", "--mirrors"), ("-x", "-x"), ("-qx", "-x"), ("-xq", "-x"),
       ("--quiet -xq", "-x"), ("-é", "-é"), ("-qé", "-qé"), ("-n3 --foo=bar", "--foo=bar"),
       ("a --foo b", "--foo"), ("---", "---"),
     ])
@@ -82,17 +85,46 @@ struct ParseArgumentsTests {
     #expect(refusal?.message == "\(named): there is no such option; --help lists them")
   }
 
+  @Test("Sizes, times and rates are read as they are usually written")
+  func values() throws {
+    let options = try parse(
+      "--max-size 1.5k --min-size 7 --bandwidth 2M/s --rate 20/s --timeout 500ms "
+        + "--idle-timeout 2m --connect-timeout 10 --max-time 1.5h --retries 0 --per-host 3")
+    #expect(options.run.filter.largest == 1536)
+    #expect(options.run.filter.smallest == 7)
+    #expect(options.transport.bandwidth == 2 * 1024 * 1024)
+    #expect(options.run.rate == .tokenBucket(20, per: .seconds(1), burst: 2))
+    #expect(options.run.timeouts.total == .milliseconds(500))
+    #expect(options.run.timeouts.idle == .seconds(120))
+    #expect(options.run.timeouts.connect == .seconds(10))
+    #expect(options.maxTime == .seconds(5400))
+    #expect(options.run.retries == 0)
+    #expect(options.run.limitPerHost == 3)
+    #expect(try parse("--rate 20 --bandwidth 100").transport.bandwidth == 100)
+    #expect(try parse("--limit auto").run.findsLimit)
+    #expect(try !parse("--limit auto --limit 3").run.findsLimit)
+  }
+
   @Test(
-    "Options of the contract that are not built are unknown, not ignored",
+    "A value that cannot be is named, and what would be right",
     arguments: [
-      "format", "per-host", "rate", "bandwidth", "retries", "connect-timeout", "idle-timeout",
-      "timeout", "max-time", "max-size", "min-size", "expect", "names", "collision", "header",
-      "user-agent", "netrc", "proxy", "cacert", "insecure", "http", "journal", "no-journal",
-      "retry-failed", "refresh", "fresh", "unfinished", "verbose",
+      ("--max-size", "1.5"), ("--max-size", "-1"), ("--max-size", "1q"), ("--max-size", "k"),
+      ("--max-size", "1e3"), ("--bandwidth", "0"), ("--bandwidth", "nan"), ("--rate", "0/s"),
+      ("--rate", "5/m"), ("--timeout", "0"), ("--timeout", "-5s"), ("--timeout", "inf"),
+      ("--timeout", "5x"), ("--timeout", "s"), ("--retries", "-1"), ("--per-host", "0"),
+      ("--names", "best"), ("--collision", "maybe"), ("--format", "xml"), ("--http", "3"),
+      ("--expect", "a b"), ("--progress", "no"),
     ])
-  func notBuilt(name: String) throws {
-    let refusal = #expect(throws: Refusal.self) { try parse(["--\(name)", "1"]) }
-    #expect(refusal?.message == "--\(name): there is no such option; --help lists them")
+  func badValues(option: String, value: String) throws {
+    let refusal = #expect(throws: Refusal.self) { try parse([option, value]) }
+    #expect(refusal?.status == .usage)
+    #expect(refusal?.message.hasPrefix("\(option) \(value): give ") == true)
+  }
+
+  @Test("What may be a secret is not repeated when it is refused")
+  func secrets() throws {
+    let refusal = #expect(throws: Refusal.self) { try parse(["-H", "X-Key: hush\nX: y"]) }
+    #expect(refusal?.message == "--header X-Key: give it as 'Name: value'")
   }
 
   @Test(
@@ -124,7 +156,7 @@ struct ParseArgumentsTests {
         group.addTask { (number, try parse(["a", "-n", "\(number)", "b"])) }
       }
       for try await (number, options) in group {
-        #expect(options.limit == number)
+        #expect(options.run.limit == number)
         #expect(options.urls == ["a", "b"])
       }
     }

@@ -13,7 +13,9 @@ struct ProgressLineTests {
   func width(columns: Int) {
     for finished in [0, 1, 50, 99, 100] {
       for received in [0, 1023, 1 << 20, Int64.max] {
-        for elapsed in [Duration.zero, .seconds(1), .seconds(1_000_000)] {
+        for pace in [
+          ProgressLine.Pace(), .init(items: 0.001, bytes: 1e15), .init(items: 1e6, bytes: 3),
+        ] {
           for isListRead in [false, true] {
             var status = DownloadStatus(limit: 8)
             status.done = finished
@@ -21,7 +23,7 @@ struct ProgressLineTests {
             status.waiting = 100 - finished
             status.received = received
             status.isListRead = isListRead
-            let line = ProgressLine(status: status, elapsed: elapsed).bar(width: columns)
+            let line = ProgressLine(status: status, pace: pace).bar(width: columns)
             // In the last column a terminal would begin a new line.
             #expect(line.count < columns, "\(line)")
             #expect(!line.contains { $0.isNewline || $0 == "\u{1b}" || $0 == "\r" })
@@ -41,12 +43,13 @@ struct ProgressLineTests {
     status.waiting = 6
     status.received = 2048
     let counts = "10 done, 3 of them failed, 4 in flight, 2.00 KiB, 1.00 KiB/s"
-    #expect(ProgressLine(status: status, elapsed: .seconds(2)).bar(width: 200) == counts)
+    let pace = ProgressLine.Pace(items: 0.08, bytes: 1024)
+    #expect(ProgressLine(status: status, pace: pace).bar(width: 200) == counts)
     status.isListRead = true
     #expect(
-      ProgressLine(status: status, elapsed: .seconds(2)).bar(width: 200)
+      ProgressLine(status: status, pace: pace).bar(width: 200)
         == "[===============               ] "
-        + "10/20 done, 3 of them failed, 4 in flight, 2.00 KiB, 1.00 KiB/s")
+        + "10/20 done, 3 of them failed, 4 in flight, 2.00 KiB, 1.00 KiB/s, 2:05 left")
   }
 
   @Test("An empty list and a list that is done do not break it")
@@ -54,11 +57,49 @@ struct ProgressLineTests {
     var status = DownloadStatus(limit: 8)
     status.isListRead = true
     #expect(
-      ProgressLine(status: status, elapsed: .zero).bar(width: 80) == "0/0 done, 0 in flight, 0 B")
+      ProgressLine(status: status, pace: .init()).bar(width: 80) == "0/0 done, 0 in flight, 0 B")
     status.done = 3
     #expect(
-      ProgressLine(status: status, elapsed: .zero).bar(width: 80)
+      ProgressLine(status: status, pace: .init()).bar(width: 80)
         == "[\(String(repeating: "=", count: 30))] 3/3 done, 0 in flight, 0 B")
+  }
+
+  @Test("The pace is that of the last seconds, not of the whole run")
+  func pace() {
+    var meter = PaceMeter()
+    var status = DownloadStatus(limit: 8)
+    #expect(meter.pace(status, at: .zero) == .init())
+    for second in 1...20 {
+      status.done += second <= 10 ? 100 : 2
+      status.received += second <= 10 ? 1000 : 10
+      let pace = meter.pace(status, at: .seconds(second))
+      if second == 10 { #expect(pace == .init(items: 100, bytes: 1000)) }
+      if second >= 15 { #expect(pace == .init(items: 2, bytes: 10)) }
+    }
+  }
+
+  @Test("A transfer's row fits the terminal, keeps the name's end, and obeys nothing in it")
+  func row() {
+    let transfer = TransferProgress(
+      url: "http://h/a", name: "folder/picture\u{1b}[2J-of-a-very-long-name.jpeg",
+      received: 3 << 20, total: 10 << 20, duration: .seconds(75))
+    #expect(
+      transferRow(transfer, width: 100)
+        == "  folder/picture\u{FFFD}[2J-of-a-very-long-name.jpeg  3.00 MiB of 10.0 MiB, 1:15")
+    #expect(
+      transferRow(transfer, width: 45) == "  …ong-name.jpeg  3.00 MiB of 10.0 MiB, 1:15")
+    for width in 1...120 {
+      let row = transferRow(transfer, width: width)
+      #expect(row.count < max(width, 2))
+      #expect(!row.unicodeScalars.contains("\u{1b}"))
+    }
+  }
+
+  @Test("Wide letters count twice, and marks not at all")
+  func columns() {
+    #expect(fitted("日本語.png", columns: 10) == "日本語.png")
+    #expect(fitted("日本語.png", columns: 9) == "…本語.png")
+    #expect(fitted("e\u{301}e\u{301}", columns: 2) == "e\u{301}e\u{301}")
   }
 
   @Test("The summary counts what there is, and leaves out what there is not")

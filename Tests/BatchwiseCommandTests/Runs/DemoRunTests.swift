@@ -17,8 +17,8 @@ struct DemoRunTests {
     let ending = try await CommandRun.ending(
       ["demo"], environment: ["TMPDIR": folder.path])
     #expect(ending.status == 0)
-    let output = try #require(folder.names.first)
-    #expect(folder.names == [output])
+    let output = try #require(folder.files.first)
+    #expect(folder.files == [output])
     expectPictures(in: "\(output)/")
     #expect(ending.output.hasPrefix("Downloading 20 pictures, at most 3 at once, from 127.0.0.1:"))
     #expect(ending.output.contains("saw 20 requests, and at most 3 in flight at once.\n"))
@@ -39,7 +39,7 @@ struct DemoRunTests {
   @Test("A bar is drawn when it is asked for, also on a pipe, and never when it is not wanted")
   func bar() async throws {
     let always = try await demo("--progress", "always")
-    #expect(always.errors.contains("\r\u{1b}[K["))
+    #expect(always.errors.contains("\r\u{1b}[J["))
     let never = try await demo("--progress", "never")
     #expect(never.errors.hasPrefix("0 done, 20 skipped: "))
     #expect(never.output.contains("01.png  was there already\n"))
@@ -62,7 +62,7 @@ struct DemoRunTests {
     #expect(!(await output.readSome()).isEmpty)
     output.close()
     #expect(await run.ending.status == 130)
-    #expect(folder.names.count < 20)
+    #expect(folder.files.count < 20)
   }
 
   @Test("A folder for temporary files that is not there is named")
@@ -84,6 +84,6 @@ struct DemoRunTests {
       let name = "\(path)\(index < 9 ? "0" : "")\(index + 1).png"
       #expect(folder[name] == picture, "\(name)")
     }
-    if path.isEmpty { #expect(folder.names.count == 20) }
+    if path.isEmpty { #expect(folder.files.count == 20) }
   }
 }

@@ -32,7 +32,7 @@ extension CommandRuns {
       gate.open()
       let ending = await run.ending
       #expect(ending.status == status)
-      #expect(folder.names == ["1", "2", "3"])
+      #expect(folder.files == ["1", "2", "3"])
       let events = try ending.events
       #expect(events.of("done").compactMap(\.file).sorted() == ["1", "2", "3"])
       #expect(events.last?.event == "summary")
@@ -50,7 +50,7 @@ extension CommandRuns {
       let ending = await run.ending
       #expect(ending.status == 130)
       #expect(origin.record.requests.count == 2)
-      #expect(folder.names.isEmpty)
+      #expect(folder.files.isEmpty)
       let events = try ending.events
       #expect(events.map(\.event) == ["run", "started", "started", "summary"])
       #expect([events.last?.done, events.last?.failed, events.last?.skipped] == [0, 0, 0])
@@ -68,7 +68,7 @@ extension CommandRuns {
       #expect(ending.status == 130)
       #expect(try ending.events.map(\.event) == ["run", "started", "started"])
       #expect(ending.errors.isEmpty)
-      #expect(folder.names.isEmpty)
+      #expect(folder.files.isEmpty)
     }
 
     @Test(
@@ -76,7 +76,7 @@ extension CommandRuns {
       arguments: [(SIGINT, Int32(130)), (SIGTERM, Int32(143))])
     func neverLost(signal: Int32, status: Int32) async throws {
       // Dispatch's signal sources lost one in six.
-      for _ in 1...20 {
+      for _ in 1...10 {
         let run = try start([], input: .wire(Wire.input()))
         await run.wait(for: #""event":"run""#)
         run.send(signal)
@@ -115,12 +115,12 @@ extension CommandRuns {
         await run.wait(for: #""event":"started""#, times: Int.random(in: 1...60, using: &generator))
         run.send(SIGKILL)
         _ = await run.ending
-        try check(files, areWholeIn: folder.names)
+        try check(files, areWholeIn: folder.files)
       }
       let last = try await start(["-n", "8"], input: .text(list)).ending
       #expect(last.status == 0)
-      #expect(folder.names.filter { $0 != ".batchwise" } == files.map(\.name).sorted())
-      try check(files, areWholeIn: folder.names)
+      #expect(folder.files == files.map(\.name).sorted())
+      try check(files, areWholeIn: folder.files)
     }
 
     private func check(_ files: [(name: String, bytes: [UInt8])], areWholeIn names: [String]) throws

@@ -16,7 +16,8 @@ extension CommandRuns {
       let folder = try TemporaryFolder()
       let list = (1...(limit * 4)).map { origin.url("/\($0)") }
       let ending = try await CommandRun.ending(
-        ["fetch", "-n", "\(limit)", "-o", folder.path, "--events", "-"] + list)
+        ["fetch", "-n", "\(limit)", "--per-host", "\(limit)", "-o", folder.path, "--events", "-"]
+          + list)
       #expect(ending.status == 0)
       #expect(origin.record.requests.count == list.count)
       #expect(origin.record.peakInFlight == limit)
@@ -56,7 +57,7 @@ extension CommandRuns {
         ending.errors.hasPrefix(
           "batchwise: --limit 200: lowered to 10, for this process may open only 94 files\n"))
       #expect(try ending.events.first?.limit == 10)
-      #expect(folder.names.count == 300)
+      #expect(folder.files.count == 300)
     }
 
     @Test("A few open files are enough, and fewer are refused with a word", arguments: [24, 8])
@@ -69,7 +70,7 @@ extension CommandRuns {
         through: ["prlimit", "--nofile=\(count):\(count)"])
       #expect(count == 24 ? ending.status == 0 : ending.status == 73 || ending.status == 74)
       #expect(ending.errors.hasPrefix("batchwise: "))
-      #expect(folder.names == (count == 24 ? ["a", "b"] : []))
+      #expect(folder.files == (count == 24 ? ["a", "b"] : []))
     }
   }
 }

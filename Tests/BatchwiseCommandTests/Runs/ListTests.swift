@@ -27,7 +27,7 @@ extension CommandRuns {
       let done = try ending.events.of("done")
       #expect(
         Set(done.map { "\($0.line ?? -1) \($0.file ?? "")" }) == ["1 a", "4 b", "6 c", "8 e"])
-      #expect(folder.names == ["a", "b", "c", "e"])
+      #expect(folder.files == ["a", "b", "c", "e"])
     }
 
     @Test("Every line of a list with bad lines ends once, and the run goes on")
@@ -44,7 +44,7 @@ extension CommandRuns {
       #expect(events.of("failed").allSatisfy { $0.reason == "bad-url" && $0.attempts == 0 })
       #expect(events.of("failed").compactMap(\.line).sorted() == [1, 2, 3, 4, 5, 7, 8])
       #expect(events.of("done").compactMap(\.file).sorted() == ["a", "b"])
-      #expect(folder.names == ["a", "b"])
+      #expect(folder.files == ["a", "b"])
       #expect(ending.errors.contains("7 failed: bad-url\n  line 1: file:///etc/passwd: "))
       #expect(!(ending.output + ending.errors).contains("secret"))
     }
@@ -85,7 +85,7 @@ extension CommandRuns {
       let ending = try await fetch([], list: list)
       #expect(ending.status == 0)
       #expect(try ending.events.map(\.event) == ["run", "summary"])
-      #expect(folder.names.isEmpty)
+      #expect(folder.files.isEmpty)
     }
 
     @Test("A named pipe is a list like any other")
@@ -100,7 +100,7 @@ extension CommandRuns {
       try pipe.write(contentsOf: Data(origin.url("/b").utf8))
       try pipe.close()
       #expect(await run.ending.status == 0)
-      #expect(output.names == ["a", "b"])
+      #expect(output.files == ["a", "b"])
     }
 
     @Test(
@@ -134,7 +134,7 @@ extension CommandRuns {
       let ending = try await CommandRun.ending(
         ["fetch", origin.url("/a")], through: ["/usr/bin/env", "-C", folder.path])
       #expect(ending.status == 0)
-      #expect(folder.names == ["a"])
+      #expect(folder.files == ["a"])
       let refused = try await CommandRun.ending(
         ["fetch", origin.url("/a")], through: ["/usr/bin/env", "-C", "/proc/self"])
       #expect(refused.status == 73)

@@ -47,7 +47,8 @@ extension CommandRuns {
         "duplicate": [origin.url("/good")],
       ]
       let list = expected.values.flatMap(\.self) + [origin.url("/good"), origin.url("/good")]
-      let ending = try await fetch(["-n", "4"], list: Set(list).sorted() + [origin.url("/good")])
+      let ending = try await fetch(
+        ["-n", "4", "--retries", "1"], list: Set(list).sorted() + [origin.url("/good")])
       let events = try ending.events
 
       #expect(ending.status == 1)
@@ -57,7 +58,7 @@ extension CommandRuns {
       #expect(
         events.of("failed").first { $0.reason == "status" }?.status.map { [404, 418].contains($0) }
           == true)
-      #expect(folder.names.filter { !$0.hasPrefix("taken") } == ["good"])
+      #expect(folder.files.filter { !$0.hasPrefix("taken") } == ["good"])
 
       let summary = try #require(events.last)
       #expect(summary.event == "summary")
@@ -78,14 +79,14 @@ extension CommandRuns {
         through: ["prlimit", "--fsize=50000"])
       #expect(ending.status == 1)
       #expect(try ending.events.reasons == ["disk": [origin.url("/large")]])
-      #expect(folder.names == ["small"])
+      #expect(folder.files == ["small"])
     }
 
     @Test("The first line is the run, the last the summary, and nothing else is on standard output")
     func events() async throws {
       origin.on("/b", .status(500))
       let ending = try await fetch(
-        ["-n", "2"],
+        ["-n", "2", "--retries", "1"],
         list: ["a", "b", "c", "bad", "a"].map { $0 == "bad" ? $0 : origin.url("/\($0)") })
       let events = try ending.events
       #expect(events.first?.event == "run")
@@ -94,7 +95,7 @@ extension CommandRuns {
       #expect(events.first?.output == folder.path)
       #expect(
         events.dropFirst().dropLast().allSatisfy {
-          ["started", "done", "failed", "skipped"].contains($0.event)
+          ["started", "retry", "done", "failed", "skipped"].contains($0.event)
         })
       #expect(events.last?.event == "summary")
       #expect(events.last?.peakInFlight == 2)
@@ -150,7 +151,7 @@ extension CommandRuns {
       #expect(!(ending.output + ending.errors + events).contains("secret"))
       let authorized = origin.record.requests.filter { $0.head.contains("Authorization: Basic") }
       #expect(authorized.map(\.path).contains("/good"))
-      #expect(folder.names == ["good"])
+      #expect(folder.files == ["good"])
     }
 
     @Test("What a terminal would obey reaches none")
@@ -168,7 +169,7 @@ extension CommandRuns {
         input: .text(list.joined(separator: "\n")))
       let ending = await run.ending
       #expect(ending.status == 1)
-      let shown = ending.output + ending.errors + folder.names.joined()
+      let shown = ending.output + ending.errors + folder.files.joined()
       for scalar in ["\u{1b}", "\u{7}", "\u{202E}", "\u{9b}"] as [Unicode.Scalar] {
         #expect(!shown.unicodeScalars.contains(scalar))
       }
@@ -182,14 +183,14 @@ extension CommandRuns {
       let list = [origin.url("/a.txt"), second.url("/a.txt"), second.url("/a.txt?b")]
       let first = try await fetch(["-n", "3"], list: list)
       #expect(first.status == 0)
-      let names = folder.names
+      let names = folder.files
       #expect(names.count == 3)
       #expect(folder["a.txt"] == Array("hello".utf8))
       let again = try await fetch(["-n", "1"], list: list)
       #expect(again.status == 0)
-      #expect(folder.names == names)
+      #expect(folder.files == names)
       #expect(
-        try again.events.of("skipped").map(\.reason) == ["unchanged", "unchanged", "unchanged"])
+        try again.events.of("skipped").map(\.reason) == Array(repeating: "already-done", count: 3))
       let files = try again.events.of("skipped").map(\.file)
       #expect(
         try first.events.of("done").sorted { ($0.id ?? 0) < ($1.id ?? 0) }.map(\.file) == files)
@@ -201,21 +202,21 @@ extension CommandRuns {
       let ending = try await fetch(
         [], list: [origin.url("/\(letters).png"), origin.url("/\(letters)y.png")])
       #expect(ending.status == 0)
-      #expect(folder.names.count == 2)
-      #expect(folder.names.allSatisfy { $0.utf8.count == 255 && $0.hasSuffix(".png") })
+      #expect(folder.files.count == 2)
+      #expect(folder.files.allSatisfy { $0.utf8.count == 255 && $0.hasSuffix(".png") })
     }
 
     @Test("Two runs at once into one folder do not harm each other's files")
     func twoAtOnce() async throws {
       let list = (1...100).map { origin.url("/\($0)") }
-      async let one = fetch([], list: list)
-      async let other = fetch([], list: list)
+      async let one = fetch(["--no-journal"], list: list)
+      async let other = fetch(["--no-journal"], list: list)
       let endings = try await [one, other]
       #expect(endings.map(\.status) == [0, 0])
       // Each of the two may have been too late to recognise what the other had just brought.
       let plain = Set((1...100).map(String.init))
-      #expect(Set(folder.names).isSuperset(of: plain))
-      for name in folder.names { #expect(folder[name] == Array("hello".utf8)) }
+      #expect(Set(folder.files).isSuperset(of: plain))
+      for name in folder.files { #expect(folder[name] == Array("hello".utf8)) }
       for ending in endings { #expect(try ending.events.endedIDs == Array(1...100)) }
     }
 

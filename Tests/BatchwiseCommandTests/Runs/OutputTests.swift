@@ -57,7 +57,7 @@ extension CommandRuns {
       await gate.arrivals(3)
       output.close()
       #expect(await run.ending.status == 130)
-      #expect(folder.names.isEmpty)
+      #expect(folder.files.isEmpty)
     }
 
     @Test("An events file that cannot be written ends the run before it begins")
@@ -122,8 +122,8 @@ extension CommandRuns {
         input: which & 1 == 0 ? .nothing : .closed, output: which & 2 == 0 ? .captured : .closed,
         errors: which & 4 == 0 ? .captured : .closed)
       #expect(await run.ending.status == 0)
-      #expect(folder.names.count == 20)
-      for name in folder.names { #expect(folder[name] == Array("hello".utf8)) }
+      #expect(folder.files.count == 20)
+      for name in folder.files { #expect(folder[name] == Array("hello".utf8)) }
       #expect(origin.record.requests.allSatisfy { $0.head.hasPrefix("GET /") })
     }
 
@@ -145,7 +145,7 @@ extension CommandRuns {
     func terminal(columns: UInt16) async throws {
       let ending = try await drawn(columns: columns, environment: ["TERM": "xterm"])
       #expect(ending.status == 0)
-      let parts = ending.errors.components(separatedBy: "\r\u{1b}[K")
+      let parts = ending.errors.components(separatedBy: "\r\u{1b}[J")
       #expect(parts.count > 2)
       #expect(parts[0].isEmpty)
       for line in parts.dropFirst().dropLast() {
@@ -183,11 +183,11 @@ extension CommandRuns {
       let run = try CommandRun(
         ["fetch", "-o", folder.path, "--progress", "always"] + (1...9).map { origin.url("/\($0)") },
         errors: .wire(errors))
-      await gate.arrivals(8)
+      await gate.arrivals(6)
       errors.close()
       gate.open()
       #expect(await run.ending.status == 0)
-      #expect(folder.names.count == 9)
+      #expect(folder.files.count == 9)
     }
 
     @Test("Quiet means silence, unless something failed")

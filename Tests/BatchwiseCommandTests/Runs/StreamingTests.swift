@@ -25,7 +25,7 @@ extension CommandRuns {
       pipe.write(origin.url("/4"))
       pipe.close()
       #expect(await run.ending.status == 0)
-      #expect(folder.names == ["1", "2", "3", "4"])
+      #expect(folder.files == ["1", "2", "3", "4"])
     }
 
     @Test("A hundred times as many lines take no more memory")
@@ -87,7 +87,7 @@ extension CommandRuns {
       #expect(events.last?.event == "summary")
       // What was started within the grace is done, for this origin is fast; what was not is left.
       #expect(events.of("done").count == events.of("started").count)
-      #expect(folder.names.count == events.of("done").count)
+      #expect(folder.files.count == events.of("done").count)
       #expect(-written.value > events.of("started").count)
     }
   }

@@ -32,10 +32,10 @@ extension CommandRuns {
         ),
         (["fetch", "-nabc", "ADDRESS"], 64, "--limit abc: give a whole number from 1 to 1000000"),
         (
-          ["fetch", "--retries", "3", "ADDRESS"], 64,
-          "--retries: there is no such option; --help lists them"
+          ["fetch", "--mirrors", "3", "ADDRESS"], 64,
+          "--mirrors: there is no such option; --help lists them"
         ),
-        (["fetch", "-H", "A: b", "ADDRESS"], 64, "-H: there is no such option; --help lists them"),
+        (["fetch", "-x", "A: b", "ADDRESS"], 64, "-x: there is no such option; --help lists them"),
         (["fetch", "ADDRESS", "--output"], 64, "--output: this option needs an argument"),
         (
           ["fetch", "ADDRESS", "-o", "/proc/none"], 73,
@@ -51,7 +51,7 @@ extension CommandRuns {
         ),
         (["fetch", "ADDRESS", "--events", "FOLDER"], 73, "--events FOLDER: Is a directory"),
         (["serve"], 64, "serve: there is no such command; batchwise help lists them"),
-        (["help", "status"], 64, "status: there is no such command; batchwise help lists them"),
+        (["help", "serve"], 64, "serve: there is no such command; batchwise help lists them"),
         ([""], 64, "'': there is no such command; batchwise help lists them"),
         (
           ["http://me:secret@host/a"], 64,
@@ -77,8 +77,9 @@ extension CommandRuns {
       #expect(ending.output.isEmpty)
       #expect(ending.status == status)
       #expect(origin.record.requests.isEmpty)
-      #expect(output.names.isEmpty)
-      #expect(folder.names.isEmpty)
+      // The journal is opened before what a run in use of it may be writing is emptied.
+      #expect(status == 73 ? output.files.isEmpty : output.names.isEmpty)
+      #expect(folder.files.isEmpty)
     }
 
     @Test("A file in the way of the output folder is left alone")
@@ -101,7 +102,7 @@ extension CommandRuns {
           ending.errors
             == "batchwise: there is no list: give URLs, -i FILE, or a list on standard input\n")
         #expect(ending.status == 64)
-        #expect(folder.names.isEmpty)
+        #expect(folder.files.isEmpty)
       }
     }
 
@@ -126,7 +127,7 @@ extension CommandRuns {
         listing.errors
           == "batchwise: standard input: this is a folder; give a list of URLs\n")
       #expect(listing.status == 64)
-      #expect(folder.names.isEmpty)
+      #expect(folder.files.isEmpty)
     }
 
     @Test("The list is not taken for the events file: it would be lost, or grow for ever")

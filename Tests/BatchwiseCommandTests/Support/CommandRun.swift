@@ -41,6 +41,8 @@ final class CommandRun: Sendable {
     var output: String
     /// What was captured of standard error.
     var errors: String
+    /// How long it has kept a processor busy.
+    var processorTime: Duration
   }
 
   /// What the kernel calls the process.
@@ -53,6 +55,7 @@ final class CommandRun: Sendable {
   /// Kept open for as long as the run is held.
   private let wires: [Wire?]
   private let status = Mutex<Int32?>(nil)
+  private let processorTime = Mutex(Duration.zero)
   /// How many are still at work: those who read what is captured, and who waits for the process.
   private let readers = Watched(0)
 
@@ -101,6 +104,9 @@ final class CommandRun: Sendable {
     ).ending
   }
 
+  /// Whether the command has not ended yet.
+  var isRunning: Bool { status.withLock { $0 == nil } }
+
   /// Sends a signal, unless the command has ended.
   func send(_ signal: Int32) {
     status.withLock { status in
@@ -115,7 +121,8 @@ final class CommandRun: Sendable {
       return Ending(
         status: status.withLock { $0 } ?? .min,
         output: String(decoding: output.value, as: UTF8.self),
-        errors: String(decoding: errors.value, as: UTF8.self))
+        errors: String(decoding: errors.value, as: UTF8.self),
+        processorTime: processorTime.withLock { $0 })
     }
   }
 
@@ -171,7 +178,9 @@ final class CommandRun: Sendable {
     while waitid(P_PID, id_t(process), &information, WEXITED | WNOWAIT) != 0, errno == EINTR {}
     status.withLock { status in
       var word: Int32 = 0
-      waitpid(process, &word, 0)
+      var usage = rusage()
+      wait4(process, &word, 0, &usage)
+      processorTime.withLock { $0 = Duration(usage.ru_utime) + Duration(usage.ru_stime) }
       status = word & 0x7f == 0 ? word >> 8 & 0xff : -(word & 0x7f)
     }
   }
@@ -190,6 +199,12 @@ final class CommandRun: Sendable {
     let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
     return URL(filePath: tests).deletingLastPathComponent().appending(path: "batchwise")
       .path(percentEncoded: false)
+  }
+}
+
+extension Duration {
+  fileprivate init(_ time: timeval) {
+    self = .seconds(time.tv_sec) + .microseconds(time.tv_usec)
   }
 }
 

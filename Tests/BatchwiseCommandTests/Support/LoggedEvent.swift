@@ -13,11 +13,13 @@ struct LoggedEvent: Decodable, Sendable {
   var attempt: Int?
   var attempts: Int?
   var bytes: Int?
+  var delay: Double?
   var file: String?
   var proof: String?
   var reason: String?
   var message: String?
   var seconds: Double?
+  var sha256: String?
   var status: Int?
   var schema: Int?
   var version: String?
@@ -27,6 +29,13 @@ struct LoggedEvent: Decodable, Sendable {
   var failed: Int?
   var skipped: Int?
   var peakInFlight: Int?
+
+  /// When it happened.
+  var date: Date {
+    get throws {
+      try Date(time, strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+    }
+  }
 
   /// Whether it is the last event of its item.
   var isEnding: Bool { ["done", "failed", "skipped"].contains(event) }
@@ -46,6 +55,12 @@ extension [LoggedEvent] {
 
   /// Which numbers of items have ended, each as often as it has, in order.
   var endedIDs: [Int] { filter(\.isEnding).compactMap(\.id).sorted() }
+
+  /// What happened to an item, in order: the kinds of its events.
+  func story(of url: String) -> [String] { filter { $0.url == url }.map(\.event) }
+
+  /// What an item ended with.
+  func ending(of url: String) -> LoggedEvent? { first { $0.url == url && $0.isEnding } }
 
   /// The items' addresses by the reason for which they failed or were skipped.
   var reasons: [String: [String]] {

@@ -75,8 +75,8 @@ struct LineSplitterTests {
     let longest = [UInt8](repeating: 0x61, count: LineSplitter.longest)
     for ending in ["", "\n", "\r\n"] {
       let list = longest + Array(ending.utf8)
-      #expect(lines(of: [list]) == [.init(number: 1, bytes: longest)])
-      #expect(lines(of: [[0x61] + list]) == [.init(number: 1, bytes: longest, isCut: true)])
+      #expect(lines(of: [list]) == [.init(number: 1, bytes: longest[...])])
+      #expect(lines(of: [[0x61] + list]) == [.init(number: 1, bytes: longest[...], isCut: true)])
     }
   }
 
@@ -88,7 +88,7 @@ struct LineSplitterTests {
       let found = lines(of: blocks(of: list, size: size))
       #expect(found.map(\.number) == [1, 2, 3])
       #expect(found.map(\.isCut) == [false, true, false])
-      #expect(found.last?.bytes == Array("y".utf8))
+      #expect(found.last?.bytes == ArraySlice("y".utf8))
     }
   }
 
@@ -131,7 +131,7 @@ struct LineSplitterTests {
       let isWhite: (UInt8) -> Bool = { [0x20, 0x09, 0x0b, 0x0c].contains($0) }
       while let last = bytes.last, isWhite(last) { bytes.removeLast() }
       while let first = bytes.first, isWhite(first) { bytes.removeFirst() }
-      return bytes.isEmpty || bytes[0] == 0x23 ? nil : .init(number: offset + 1, bytes: bytes)
+      return bytes.isEmpty || bytes[0] == 0x23 ? nil : .init(number: offset + 1, bytes: bytes[...])
     }
   }
 

@@ -75,6 +75,59 @@ struct URLListReaderTests {
     #expect(!found.contains { WebAddress.redacting($0.address).contains("secret") && $0.line > 1 })
   }
 
+  @Test(
+    "Every format is read from a file and from a pipe alike",
+    arguments: [
+      (ListFormat.tsv, "name\turl\r\na\thttp://h/1\r\nb\thttp://h/2"),
+      (.csv, "name,url\na,\"http://h/1\"\nb,http://h/2\n"),
+      (
+        .ndjson,
+        "{\"url\":\"http://h/1\",\"name\":\"a\"}\n{\"url\":\"http://h/2\",\"name\":\"b\"}"
+      ),
+    ])
+  func formats(format: ListFormat, list: String) async throws {
+    let folder = try TemporaryFolder()
+    try folder.write(Array(list.utf8), to: "list")
+    for format in [format, .auto] {
+      let pipe = try OpenPipe()
+      pipe.write(list)
+      pipe.closeWriting()
+      for (descriptor, closes) in [
+        (open(folder.path + "/list", O_RDONLY), true), (pipe.reading, false),
+      ] {
+        var reader = URLListReader(
+          descriptor: descriptor, format: format, closesDescriptor: closes)
+        var found: [WorkItem] = []
+        while let next = try await reader.next(upTo: 1) { found += next }
+        #expect(found.map(\.address) == ["http://h/1", "http://h/2"])
+        #expect(found.map(\.name) == ["a", "b"])
+      }
+    }
+  }
+
+  @Test("A record that is open when the list ends is a bad item, and those after it are read")
+  func openAtTheEnd() async throws {
+    let pipe = try OpenPipe()
+    pipe.write("url\n\"http://h/1\nhttp://h/2\nhttp://h/3")
+    pipe.closeWriting()
+    var reader = URLListReader(descriptor: pipe.reading, format: .csv)
+    var found: [WorkItem] = []
+    while let next = try await reader.next(upTo: 2) { found += next }
+    #expect(found.map(\.line) == [2, 3, 4])
+    #expect(found.map { $0.flaw == nil } == [false, true, true])
+  }
+
+  @Test("A header line without url ends the list with an error before its first item")
+  func badHeader() async throws {
+    let pipe = try OpenPipe()
+    pipe.write("# c\naddress,name\nhttp://h/1,a\n")
+    var reader = URLListReader(descriptor: pipe.reading, format: .csv)
+    let error = await #expect(throws: ListFormatError.self) { try await reader.next(upTo: 5) }
+    #expect(error?.line == 2)
+    pipe.closeWriting()
+    #expect(try await reader.next(upTo: 5) == nil)
+  }
+
   @Test("Cancelling ends the wait for a silent pipe, before it begins and while it lasts")
   func cancelWhileSilent() async throws {
     for yields in 0..<20 {

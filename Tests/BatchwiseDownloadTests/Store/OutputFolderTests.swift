@@ -138,10 +138,10 @@ struct OutputFolderTests {
   }
 
   @Test("What killed runs left is removed; what is in use, and what is no partial file, is kept")
-  func abandonedPartials() throws {
+  func abandonedPartials() async throws {
     let parent = try TemporaryFolder()
     let living = try OutputFolder(path: parent.path, namelessFiles: false)
-    let inUse = try PartialFile(in: living)
+    var inUse = try PartialFile(in: living)
     let kept = partials(of: parent)
     #expect(kept.count == 1)
     try parent.write([1], to: ".batchwise/partial-1-1")
@@ -152,11 +152,16 @@ struct OutputFolderTests {
     try FileManager.default.createDirectory(
       atPath: parent.path + "/.batchwise/partial-folder", withIntermediateDirectories: false)
 
-    _ = try OutputFolder(path: parent.path, namelessFiles: false)
-    let expected = kept + ["journal.sqlite", "partial-folder", "partial-link"]
+    // Two that belong to items, of which one can still be gone on with.
+    try parent.write([1], to: ".batchwise/" + PartialFolder.name(of: ItemKey(rawValue: 7)))
+    try parent.write([1], to: ".batchwise/" + PartialFolder.name(of: ItemKey(rawValue: .max)))
+
+    let later = try OutputFolder(path: parent.path, namelessFiles: false)
+    await later.removeAbandonedPartials { $0 == ItemKey(rawValue: 7) }
+    let expected =
+      kept + ["journal.sqlite", "partial-0000000000000007", "partial-folder", "partial-link"]
     #expect(partials(of: parent) == expected.sorted())
-    let plain = try name("a")
-    _ = try inUse.commit(as: plain, or: plain)
+    #expect(try inUse.commit(as: name("a"), replacing: false) == .committed)
     #expect(parent["a"] == [])
   }
 
@@ -165,16 +170,30 @@ struct OutputFolderTests {
   }
 }
 
-/// A file name as an address would give it.
-func name(_ text: String) throws -> FileName { FileName(for: try WebAddress("http://h/" + text)) }
+/// The path of a file in the output folder, as an address would give it.
+func name(_ text: String) throws -> OutputPath {
+  OutputPath(FileName(for: try WebAddress("http://h/" + text)))
+}
 
-/// Writes a text to a new file, and gives the file the name, or the alternative if that is taken.
+/// A file under its final name.
+struct CommittedFile: Equatable {
+  var name: OutputPath
+  var isUnchanged: Bool
+}
+
+/// Commits a file with that text, or the alternative name where the plain one is taken.
 @discardableResult
 func commit(
   _ text: String, as plain: String = "a", or alternative: String? = nil, in folder: OutputFolder
 ) throws -> CommittedFile {
   var file = try PartialFile(in: folder)
   try Array(text.utf8).withUnsafeBytes { try file.write($0) }
-  let other = try name(alternative ?? plain)
-  return try file.commit(as: name(plain), or: other)
+  for name in try [plain, alternative ?? plain].map(name) {
+    switch try file.commit(as: name, replacing: false) {
+    case .committed: return CommittedFile(name: name, isUnchanged: false)
+    case .unchanged: return CommittedFile(name: name, isUnchanged: true)
+    case .taken: continue
+    }
+  }
+  throw DownloadFailure(.name, "\(plain) is taken")
 }

@@ -20,10 +20,31 @@ struct PartialFileTests {
     }
     #expect(file.size == 3 * 3 * MemoryLayout<Int>.size)
     let plain = try name("a")
-    let committed = try file.commit(as: plain, or: plain)
-    #expect(committed == CommittedFile(name: plain, isUnchanged: false))
+    #expect(try file.commit(as: plain, replacing: false) == .committed)
     #expect(visible(in: parent) == ["a"])
     #expect(parent["a"]?.count == 72)
+  }
+
+  @Test(
+    "A kept file can be gone on with while a digest of it is still read", arguments: [true, false])
+  func readElsewhere(namelessFiles: Bool) throws {
+    let parent = try TemporaryFolder()
+    let folder = try OutputFolder(path: parent.path, namelessFiles: namelessFiles)
+    let key = ItemKey(rawValue: 7)
+    let reader = try kept("12345", for: key, in: folder)
+    let size = try PartialFile(keptFor: key, in: folder)?.size
+    #expect(size == 5)
+    _ = reader
+  }
+
+  /// Keeps a file for a later attempt, and returns what somebody else still holds of it.
+  private func kept(
+    _ text: String, for key: ItemKey, in folder: OutputFolder
+  ) throws -> OpenFile {
+    var file = try PartialFile(in: folder)
+    try Array(text.utf8).withUnsafeBytes { try file.write($0) }
+    try file.keep(for: key)
+    return file.file
   }
 
   @Test("An empty file is a file", arguments: [true, false])
@@ -67,7 +88,8 @@ struct PartialFileTests {
     do { _ = try file() }
     #expect(partials(in: parent) == [])
     let plain = try name("a")
-    _ = try file().commit(as: plain, or: plain)
+    var kept = try file()
+    #expect(try kept.commit(as: plain, replacing: false) == .committed)
     #expect(visible(in: parent) == ["a"])
   }
 
@@ -212,7 +234,8 @@ struct PartialFileTests {
     }
     #expect(visible(in: parent) == [])
     #expect(partials(in: parent).count == 1, "The file that needed a name")
-    _ = try OutputFolder(path: parent.path, namelessFiles: false)
+    let later = try OutputFolder(path: parent.path, namelessFiles: false)
+    await later.removeAbandonedPartials { _ in false }
     #expect(partials(in: parent) == [])
   }
 

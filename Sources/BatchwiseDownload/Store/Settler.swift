@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Tells the journal what happened and gives whole files their names, in this order.
+///
+/// A row that is written before its file has the name is worth nothing if the process ends in
+/// between, for the next run finds no file. The other way round a file would be there that nobody
+/// knows, and the next run would fetch it again.
+struct Settler {
+  let journal: (any DownloadJournal)?
+  let folder: OutputFolder
+  let collisions: CollisionPolicy
+
+  /// Settles what happened.
+  ///
+  /// - Parameter news: What happened, in its order.
+  /// - Returns: What came of each whole file, in the order of the news.
+  /// - Throws: What kept the journal from being written. Files that have no row then get no name.
+  func settle(
+    _ news: [DownloadNews]
+  ) async throws(JournalError) -> [(WholeFile, Settlement)] {
+    var records: [ItemRecord] = []
+    var files: [(file: WholeFile, path: OutputPath)] = []
+    for news in news {
+      if let file = news.file {
+        let path = path(for: file)
+        files.append((file, path))
+        records.append(file.record(as: path))
+      } else if let record = news.record {
+        records.append(record)
+      }
+      // What nothing remembers is never gone on with.
+      if journal == nil, let item = news.brokenOff { folder.removePartial(of: item.key) }
+    }
+    if !records.isEmpty { try await journal?.append(records) }
+    var settlements: [(WholeFile, Settlement)] = []
+    for (file, path) in files {
+      settlements.append((file, try await settle(file, as: path)))
+    }
+    return settlements
+  }
+
+  /// The path that a file is going to get, as far as can be seen before.
+  ///
+  /// Looked up before the row is written, for a row that names another's file would be believed.
+  private func path(for file: WholeFile) -> OutputPath {
+    let path = file.job.path
+    guard collisions == .suffix, !replaces(file, path), (try? folder.hasEntry(path)) != false,
+      !file.isThere(as: path, in: folder)
+    else { return path }
+    return path.alternative(for: file.job.item.address)
+  }
+
+  private func replaces(_ file: WholeFile, _ path: OutputPath) -> Bool {
+    collisions == .overwrite || file.job.previous?.path == path.description
+  }
+
+  private func settle(
+    _ file: WholeFile, as path: OutputPath
+  ) async throws(JournalError) -> Settlement {
+    var failure = taken(path)
+    do throws(DownloadFailure) {
+      if let settlement = try name(file, path) { return settlement }
+      if collisions == .skip { return .skipped(.collision, path: path.description) }
+    } catch {
+      failure = error
+    }
+    let alternative = path.alternative(for: file.job.item.address)
+    if collisions == .suffix, failure.remedy == .none, path == file.job.path, alternative != path {
+      // It was taken just now. The row has to be there before the name is, here too.
+      try await journal?.append([file.record(as: alternative)])
+      do throws(DownloadFailure) {
+        if let settlement = try name(file, alternative) { return settlement }
+        failure = taken(path, alternative)
+      } catch {
+        failure = error
+      }
+    }
+    let state = ItemRecord.State.failed(failure, attempts: file.job.attempts, nil)
+    let isLeft = failure.remedy == .moreRoom
+    try await journal?.append([file.job.item.record(isLeft ? .left : state)])
+    return .failed(failure)
+  }
+
+  private func taken(_ paths: OutputPath...) -> DownloadFailure {
+    let names = paths.map { "“\($0)”" }.joined(separator: " and ")
+    return DownloadFailure(.name, "Something else is there by the name \(names)")
+  }
+
+  /// Gives a file a path, or returns nil if something else has it.
+  private func name(
+    _ file: WholeFile, _ path: OutputPath
+  ) throws(DownloadFailure) -> Settlement? {
+    switch try file.commit(as: path, replacing: replaces(file, path), in: folder) {
+    case .taken: return nil
+    case .unchanged: return .skipped(.unchanged, path: path.description)
+    case .committed:
+      guard var done = file.download else {
+        return .skipped(.alreadyDone, path: path.description)
+      }
+      done.name = path.description
+      return .done(done)
+    }
+  }
+}
