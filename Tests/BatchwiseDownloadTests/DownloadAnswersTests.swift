@@ -196,8 +196,7 @@ struct DownloadAnswersTests {
         ResponseHead(status: status, framing: framing), pieces.map { Array($0.utf8) }, then: end)
     }
     await fetch.run(["http://h/a"])
-    #expect(fetch.folder.names == [".batchwise"])
-    #expect(TemporaryFolder.names(in: fetch.folder.path + "/.batchwise") == [])
+    #expect(fetch.folder.names == [])
     return fetch.log.failures["http://h/a"]
   }
 }

@@ -31,7 +31,7 @@ struct DownloadStoppingTests {
     #expect(fetch.transport.record.value.inFlight == 0)
     #expect(fetch.transport.record.value.urls.count == limit)
     #expect(fetch.log.endings == [:], "Cancelled items are left to the next run, without an ending")
-    #expect(fetch.folder.names == [".batchwise"])
+    #expect(fetch.folder.names == [])
   }
 
   @Test("What finished before the run was cancelled is done, and is reported")
