@@ -472,8 +472,9 @@ struct DownloadState {
     guard var job = jobs[id] else { return }
     job.resume = resume
     jobs[id] = job
-    // The file of an earlier run is there still, and what is recorded of it says where.
-    if !job.isConditional { news.append(.kept(job.item, resume)) }
+    // What is recorded of an earlier state of the file says what may be replaced, and a record of the
+    // part would not: it serves this run's attempts only.
+    if job.previous == nil { news.append(.kept(job.item, resume)) }
   }
 
   private mutating func fail(_ job: DownloadJob, _ failure: DownloadFailure, _ moment: Moment) {
@@ -488,9 +489,8 @@ struct DownloadState {
     jobs[job.id] = nil
     release(job.path, at: moment.time)
     status.left += 1
-    // What is recorded of an earlier state of the file says more, unless it is to be gone on with.
-    let isRecorded = job.isConditional || job.previous != nil && job.resume == nil
-    news.append(.left(job.item, job.resume, isRecorded: isRecorded))
+    // What is recorded of an earlier state of the file says more.
+    news.append(.left(job.item, job.resume, isRecorded: job.previous != nil))
   }
 
   private mutating func skip(

@@ -99,8 +99,7 @@ extension CommandRuns {
     }
 
     @Test(
-      "A kill leaves no file that is not whole, and the next run brings the rest",
-      arguments: [1, 2])
+      "A kill leaves no file that is not whole, and the next run brings the rest", arguments: [1])
     func killed(seed: UInt64) async throws {
       let nginx = try Nginx(directives: "limit_rate 200k;")
       let files = (1...60).map { number in

@@ -389,6 +389,21 @@ extension CommandRuns {
       #expect(try again.events.of("skipped").map(\.reason) == ["already-done"])
     }
 
+    @Test("A fresh run that is killed replaces in the end what was written before")
+    func brokenFresh() async throws {
+      origin.on("/a", .file(first, Self.tag))
+      #expect(try await setting.fetch(list: [origin.url("/a")]).status == 0)
+      let new = ["ETag: \"2\""]
+      origin.on("/a", .file(second, new, upTo: 1_500_000, heldAt: gate))
+      let run = try setting.start(["--fresh"], list: [origin.url("/a")])
+      while setting.partials.isEmpty, run.isRunning { try await Task.sleep(for: .milliseconds(2)) }
+      await setting.kill(run)
+      setting.expect(first, as: "a")
+      origin.on("/a", .file(second, new))
+      #expect(try await setting.fetch(list: [origin.url("/a")]).status == 0)
+      setting.expectOnly(["a": second])
+    }
+
     @Test("Whole runs that are no one's any more leave no parts behind")
     func abandoned() async throws {
       try await leavePart()
