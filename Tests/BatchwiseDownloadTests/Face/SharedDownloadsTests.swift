@@ -195,7 +195,7 @@ struct SharedDownloadsTests {
       return await group.reduce(0, +)
     }
     #expect(count == 1000)
-    #expect(downloader.shared.room?.taken == 0)
+    while downloader.shared.room?.taken != 0 { await Task.yield() }
   }
 
   @Test("One after the other is not held up by anything")
@@ -236,7 +236,8 @@ struct SharedDownloadsTests {
       #expect(setting.inFlight == 0)
       let status = downloader.shared.status
       #expect(status.inFlight == 0 && status.waiting == 0 && status.settling == 0)
-      #expect(downloader.shared.room?.taken == 0)
+      // Whoever has told the last caller lets go of its body just after that.
+      while downloader.shared.room?.taken != 0 { await Task.yield() }
     }
   }
 }
