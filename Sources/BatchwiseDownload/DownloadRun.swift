@@ -360,14 +360,15 @@ package final class DownloadRun: Sendable {
       await sink.receive(unfinished: unfinished.map { $0.asUnfinished(naming) })
     }
     context.destination.folder?.openAhead(min(settled.count, context.options.filesOpenedAhead))
+    // First, for with its last item settled a run is over, and has ended for no other reason.
+    if let failure { stop(.journalFailed(failure)) }
     inParts(settled) { part in
       update { state, moment in
         for (file, settlement) in part { state.settled(file.job.id, settlement, at: moment) }
       }
     }
-    update { state, moment in
-      if let failure { state.stop(.journalFailed(failure), at: moment) }
-    }
+    // There is room for further news, or none will come.
+    update { _, _ in }
   }
 
   /// Goes through many changes in parts, so that none holds the lock for long: the transport's thread

@@ -68,6 +68,28 @@ struct FailureTests {
     #expect(answer.bytes.count == (place == .inBody ? 5 : 0))
   }
 
+  @Test(
+    "because it takes longer than it may says so, at whatever place",
+    arguments: CurlTransport.Driver.allCases, MisbehavingOrigin.Place.allCases)
+  func total(_ driver: CurlTransport.Driver, _ place: MisbehavingOrigin.Place) async throws {
+    let origin = try MisbehavingOrigin()
+    let gate = MisbehavingOrigin.Gate()
+    origin.on("/", .stalled(place, at: gate))
+    origin.on("/next", .ok("next"))
+    let transport = try CurlTransport(driver: driver)
+    let answer = await transport.fetch(
+      origin.url(), timeouts: TransferTimeouts(total: .milliseconds(200)))
+    #expect(
+      answer.end
+        == .failed(
+          DownloadFailure(
+            .timeout, "The transfer from 127.0.0.1:\(origin.port) took too long",
+            remedy: .anotherAttempt)))
+    // The next transfer of the same slot has no such limit.
+    gate.open()
+    #expect(await transport.fetch(origin.url("/next")).end == .complete)
+  }
+
   @Test("because its connection takes too long says so", arguments: CurlTransport.Driver.allCases)
   func connectTimeout(_ driver: CurlTransport.Driver) async throws {
     // The system completes this connection, but nobody agrees on encryption in it.

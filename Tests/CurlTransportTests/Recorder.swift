@@ -88,7 +88,9 @@ final class Recorder: TransferHandler {
 }
 
 /// A host that is nowhere, which the system knows without asking anybody: a part of its name is longer
-/// than any may be. Resolvers answer for other names as they please, and when they please.
+/// than any may be.
+///
+/// Resolvers answer for other names as they please, and when they please.
 func nowhere(_ number: Int = 0) -> String {
   String(repeating: "x", count: 64) + "\(number).invalid"
 }

@@ -48,11 +48,9 @@ struct JournalFuzzTests {
       do throws(JournalError) {
         let journal = try SQLiteJournal.open(
           path: folder.journal, folding: FoldPace(records: 50, step: 8))
-        _ = try await journal.records(of: keys(0..<600))
-        for start in stride(from: Int64(0), to: 300, by: 50) {
-          try await journal.append((start..<start + 50).map { left($0) })
-        }
-        try await journal.forget()
+        let trouble = await useUp(journal)
+        await journal.close()
+        if let trouble { throw trouble }
         used += 1
       } catch {
         #expect([.damaged, .foreign].contains(error.kind), "\(error)")
@@ -61,11 +59,26 @@ struct JournalFuzzTests {
       do throws(JournalError) {
         let journal = try SQLiteJournal.open(path: folder.journal, discardingUnusable: true)
         try await journal.append([done(1)])
+        await journal.close()
       } catch {
         #expect([.damaged, .foreign].contains(error.kind), "\(error)")
       }
     }
     #expect(used > 0 && used < 40)
+  }
+
+  /// Asks a journal everything and writes much to it; returns what went wrong.
+  private func useUp(_ journal: SQLiteJournal) async -> JournalError? {
+    do throws(JournalError) {
+      _ = try await journal.records(of: keys(0..<600))
+      for start in stride(from: Int64(0), to: 300, by: 50) {
+        try await journal.append((start..<start + 50).map { left($0) })
+      }
+      try await journal.forget()
+      return nil
+    } catch {
+      return error
+    }
   }
 
   private func journal(_ generator: inout SeededGenerator) async throws -> [UInt8] {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Batchwise
+import BatchwiseDownload
 import Foundation
 
 // What the snippets in README and in the documentation speak of. `scripts/check snippets` compiles
@@ -54,3 +55,17 @@ func thumbnail(of file: File) throws -> Data { Data() }
 func keep(_ data: Data) {}
 func log(_ line: String) {}
 func showThatAllIsDone() {}
+
+/// A transport that carries nothing.
+struct NoTransport: Transport {
+  func start(_ transfers: [Transfer]) {}
+  func cancel(_ handler: any TransferHandler) {}
+}
+
+let transport = NoTransport()
+let downloader = BatchDownloader(transport: transport)
+let addresses = AsyncStream<URL> { $0.finish() }
+let digest = ""
+
+var folder: OutputFolder { fatalError("Snippets are compiled and not run") }
+func show(_ place: Int, _ data: Data) {}

@@ -4,10 +4,7 @@ extension MisbehavingOrigin.Behaviour {
   /// Answers the first request of an HTTP/2 connection with a head, a part of a body, and whatever
   /// ends it; for the path `*`, which the preface of HTTP/2 asks for.
   ///
-  /// - Parameters:
-  ///   - fields: The head's fields besides the status, in lower case.
-  ///   - body: What is sent of the body.
-  ///   - end: How the stream ends.
+  /// The fields are those besides the status, in lower case; the body is what is sent of it.
   public static func frames(
     status: Int = 200, fields: [(String, String)] = [], body: String, end: StreamEnd
   ) -> Self {

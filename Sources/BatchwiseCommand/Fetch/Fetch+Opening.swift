@@ -61,7 +61,7 @@ extension Fetch {
     }
   }
 
-  /// Opens the file for what is not done at the end, and empties it, unless it is the list.
+  /// Opens the file for what is not done at the end, unless it is the list.
   func openUnfinished(besides list: Int32?) throws(Refusal) -> OutputStream? {
     guard let path = options.unfinished else { return nil }
     let file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
@@ -72,7 +72,6 @@ extension Fetch {
       close(file)
       throw Refusal(.usage, of: "--unfinished", path, "this is the list; give another file")
     }
-    _ = ftruncate(file, 0)  // It fails where there is nothing to empty.
     return OutputStream(descriptor: file)
   }
 
@@ -84,8 +83,8 @@ extension Fetch {
     return start >= 0 ? start : nil
   }
 
-  /// Opens the events file and empties it, unless it is the list: that would be lost, or be read
-  /// on and on for what is written at its end.
+  /// Opens the events file, unless it is the list: that would be lost, or be read on and on for what
+  /// is written at its end.
   func openEvents(besides list: Int32?) throws(Refusal) -> EventWriter? {
     guard let path = options.events else { return nil }
     let file = path == "-" ? 1 : open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o666)
@@ -95,7 +94,6 @@ extension Fetch {
     if let list, Self.isSameFile(list, file) {
       throw Refusal(.usage, of: "--events", path, "this is the list; give another file")
     }
-    if path != "-" { _ = ftruncate(file, 0) }  // It fails where there is nothing to empty.
     return EventWriter(to: OutputStream(descriptor: file))
   }
 

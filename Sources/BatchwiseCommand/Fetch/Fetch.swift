@@ -56,10 +56,12 @@ struct Fetch {
     } catch {
       throw Refusal(error)
     }
-    let folder = try openFolder()
-    let journal = try await openJournal(in: folder)
     let writer = try openEvents(besides: list)
     let unfinished = try openUnfinished(besides: list)
+    let folder = try openFolder()
+    let journal = try await openJournal(in: folder)
+    // Not before the journal is this run's alone: they may be files that another run is writing.
+    for stream in [writer?.stream, unfinished] { stream?.empty() }
     var run = options.run
     let openFiles = Self.raisedOpenFiles()
     run.limit = limit(for: openFiles)

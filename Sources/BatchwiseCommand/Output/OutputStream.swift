@@ -35,6 +35,11 @@ struct OutputStream: Sendable {
     return poll(&state, 1, 0) > 0 && state.revents & Int16(POLLERR | POLLHUP) != 0
   }
 
+  /// Empties the file that it writes, if it is a file.
+  func empty() {
+    if descriptor > 2 { _ = ftruncate(descriptor, 0) }
+  }
+
   /// Writes all bytes, waiting for a slow reader.
   ///
   /// - Returns: What kept it from writing them all, or nil.

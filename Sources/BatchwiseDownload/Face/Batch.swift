@@ -15,9 +15,7 @@ protocol BatchOutlet<Value>: AnyObject, Sendable {
   /// Takes note that the list cannot be read on.
   func listFailed()
 
-  /// Takes an outcome.
-  ///
-  /// - Parameter body: What holds the room of its bytes; to be let go of with the outcome.
+  /// Takes an outcome, with what holds the room of its bytes, which is let go of with it.
   func take(_ outcome: DownloadOutcome<Value>, _ body: HeldBody?)
 }
 

@@ -11,7 +11,7 @@ extension BatchDownloader {
   /// **Failure.** The first request to fail, in the order of time, ends the call: nothing further is
   /// started, what is in flight is cancelled *and awaited*, and the failure is thrown. The files that
   /// were done stay. To have an outcome for every request, read
-  /// ``outcomes(of:to:limit:order:readAhead:journal:control:)-(Sequence,_,_,_,_,_,_)`` instead.
+  /// ``outcomes(of:to:limit:order:readAhead:journal:control:)-3y3wp`` instead.
   ///
   /// **Cancellation** of the calling task does the same, and throws a `CancellationError` unless a
   /// failure came first. With a journal, another call goes on where this one ended.

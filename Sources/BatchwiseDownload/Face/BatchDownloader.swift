@@ -75,7 +75,7 @@ public final class BatchDownloader: Sendable {
     _ feed: some RequestFeed, to destination: BodyDestination, _ options: DownloadOptions,
     _ journal: (any DownloadJournal)?, _ control: DownloadControl?
   ) async throws -> [Value] {
-    let run = run(to: destination, options, journal, control)
+    let run = try run(to: destination, options, journal, control)
     defer { control?.end() }
     try Task.checkCancellation()
     let outlet = OutcomeArray<Value>(onFailure: { run.cancel() })
@@ -95,7 +95,7 @@ public final class BatchDownloader: Sendable {
     _ journal: (any DownloadJournal)?, _ control: DownloadControl?,
     to storage: OutcomeStorage<Value>
   ) async throws {
-    let run = run(to: destination, options, journal, control)
+    let run = try run(to: destination, options, journal, control)
     defer { control?.end() }
     try Task.checkCancellation()
     try await Batch(
@@ -107,7 +107,9 @@ public final class BatchDownloader: Sendable {
   private func run(
     to destination: BodyDestination, _ options: DownloadOptions,
     _ journal: (any DownloadJournal)?, _ control: DownloadControl?
-  ) -> DownloadRun {
+  ) throws(OutputFolderError) -> DownloadRun {
+    var destination = destination
+    if case .folder(let folder) = destination { destination = .folder(try folder.forNextRun()) }
     let run = DownloadRun(
       transport, to: destination, options: options, digests: digests, journal: journal,
       watcher: control?.watcher)

@@ -40,6 +40,15 @@ final class SharedDownloads: Sendable {
     return try result.get()
   }
 
+  /// How many callers there are.
+  var waiters: Int { desk.count }
+
+  /// What is in flight and waits for its turn.
+  var status: DownloadStatus { run.status }
+
+  /// The room that bodies on their way take.
+  var room: BodyRoom? { run.context.destination.store?.room }
+
   private func begin(_ item: WorkItem, _ serial: Int) {
     var item = item
     item.name = "\(serial)"
@@ -155,6 +164,9 @@ private final class SharedDesk: Sendable {
       return state.entries[serial]?.isAbandoned ?? false
     }
   }
+
+  /// How many waiters there are that have not been forgotten.
+  var count: Int { state.withLock { $0.waiters.count } }
 
   /// Tells all who wait for a transfer what became of it.
   func end(_ serial: Int, _ result: Result<DownloadedBody, any Error>) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import BatchwiseDispatch
 internal import Synchronization
 
 /// The room for bodies in memory, and the whole bodies that nobody has taken yet.
@@ -101,8 +102,11 @@ final class BodyStore: Sendable {
       change(&guarded.room)
       return guarded.room.admit().compactMap { guarded.waiters.removeValue(forKey: $0) }
     }
-    for waiter in granted { waiter(true) }
+    // Room is given back wherever a body is let go of, perhaps under somebody's lock.
+    for waiter in granted { Self.queue.async { waiter(true) } }
   }
+
+  private static let queue = BoundedDispatchQueue(label: "batchwise.room", limit: 1)
 }
 
 /// Who may hold how much: the rule behind ``BodyStore``, a value without a lock.

@@ -43,3 +43,25 @@ public struct URLListReader: WorkSource {
     return items
   }
 }
+
+extension URLListReader: AsyncSequence {
+  /// Begins to read, from where the descriptor stands.
+  public func makeAsyncIterator() -> Iterator { Iterator(self) }
+
+  /// Reads the items one by one.
+  public struct Iterator: AsyncIteratorProtocol {
+    private var reader: URLListReader
+    private var items: ArraySlice<WorkItem> = []
+
+    fileprivate init(_ reader: URLListReader) { self.reader = reader }
+
+    /// The next item, or nil at the end of the list.
+    ///
+    /// - Throws: What ``URLListReader/next(upTo:)`` throws.
+    public mutating func next() async throws -> WorkItem? {
+      if let item = items.popFirst() { return item }
+      items = try await reader.next(upTo: 64)?[...] ?? []
+      return items.popFirst()
+    }
+  }
+}

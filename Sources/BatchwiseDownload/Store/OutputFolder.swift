@@ -33,6 +33,7 @@ public final class OutputFolder: Sendable {
 
   private let partialFolder = Mutex<PartialFolder?>(nil)
   private let stock = FileStock()
+  private let hasServed = Atomic<Bool>(false)
 
   /// Opens the folder, and makes it and the folders above it if they are missing.
   ///
@@ -54,6 +55,25 @@ public final class OutputFolder: Sendable {
       root = FolderDescriptor(owning: folder)
       subfolders = Subfolders(of: root)
       (hasNamelessFiles, openedAt) = try Self.probe(root, namelessFiles: namelessFiles)
+    } catch {
+      throw OutputFolderError(path: path, error)
+    }
+  }
+
+  /// The same folder for a further run, to which what an earlier one has written is an older file.
+  ///
+  /// - Throws: An ``OutputFolderError`` when nothing can be written into it any more.
+  func forNextRun() throws(OutputFolderError) -> OutputFolder {
+    guard hasServed.exchange(true, ordering: .relaxed) else { return self }
+    return try OutputFolder(sharing: self)
+  }
+
+  private init(sharing other: OutputFolder) throws(OutputFolderError) {
+    path = other.path
+    root = other.root
+    subfolders = Subfolders(of: root)
+    do throws(SystemError) {
+      (hasNamelessFiles, openedAt) = try Self.probe(root, namelessFiles: other.hasNamelessFiles)
     } catch {
       throw OutputFolderError(path: path, error)
     }

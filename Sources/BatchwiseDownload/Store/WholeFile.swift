@@ -14,8 +14,8 @@ final class WholeFile: Sendable {
 
   /// A file that this run has fetched.
   init(
-    _ partial: consuming PartialFile?, _ body: HeldBody?, of job: DownloadJob, _ download: DownloadedFile,
-    validator: Validator?
+    _ partial: consuming PartialFile?, _ body: HeldBody?, of job: DownloadJob,
+    _ download: DownloadedFile, validator: Validator?
   ) {
     self.job = job
     self.download = download

@@ -9,15 +9,16 @@ enum HTTPDate {
   /// The one form that servers write today is read here, for it stands in every answer twice; the
   /// old ones are left to libcurl.
   static func seconds(_ bytes: Ascii.Bytes) -> Int64? {
-    if let seconds = fixedForm(bytes) { return seconds }
+    if bytes.count == fixedLength { return fixedForm(bytes) }
     if bytes.isEmpty || bytes.count > 64 || bytes.contains(0) { return nil }
     let seconds = curl_getdate(String(decoding: bytes, as: UTF8.self), nil)
     return seconds < 0 ? nil : Int64(seconds)
   }
 
-  /// `Sun, 06 Nov 1994 08:49:37 GMT`
+  private static let fixedLength = 29
+
+  /// `Sun, 06 Nov 1994 08:49:37 GMT`; no other form has its length.
   private static func fixedForm(_ bytes: Ascii.Bytes) -> Int64? {
-    guard bytes.count == 29 else { return nil }
     let text = UnsafeRawBufferPointer(rebasing: bytes)
     func two(_ offset: Int) -> Int? {
       guard Ascii.isDigit(text[offset]), Ascii.isDigit(text[offset + 1]) else { return nil }

@@ -105,6 +105,17 @@ extension DownloadFailure {
 }
 
 extension CURLcode {
+  /// Whether a connection that was used before may be at fault, and a new one may do better.
+  var mayBeTheConnectionsFault: Bool {
+    switch self {
+    case CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_HTTP2: true
+    case CURLE_UNSUPPORTED_PROTOCOL, CURLE_WEIRD_SERVER_REPLY: true
+    // A line too long for a head; newer versions have a code of its own for it.
+    case CURLE_OUT_OF_MEMORY, CURLcode(rawValue: 100): true
+    default: false
+    }
+  }
+
   fileprivate var isAboutEncryption: Bool {
     switch self {
     case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_ENGINE_NOTFOUND, CURLE_SSL_ENGINE_SETFAILED,

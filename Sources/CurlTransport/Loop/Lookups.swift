@@ -12,8 +12,9 @@ struct Lookups {
   private var lastPrefix: [UInt8] = []
   private var lastExpiry: Duration?
 
-  /// The most lookups at once. Each has a thread of libcurl's, and resolvers drop questions when
-  /// there are too many.
+  /// The most lookups at once.
+  ///
+  /// Each has a thread of libcurl's, and resolvers drop questions when there are too many.
   static let limit = 16
 
   /// For how long libcurl keeps an address, in seconds.

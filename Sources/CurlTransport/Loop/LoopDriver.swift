@@ -38,14 +38,3 @@ protocol LoopDriver: AnyObject {
   /// Learns that libcurl is about to close a connection's socket.
   func willClose(_ socket: curl_socket_t)
 }
-
-extension Duration {
-  /// For the system's calls: whole milliseconds, rounded up, so that nobody wakes too early.
-  var millisecondsRoundedUp: CInt {
-    let (seconds, attoseconds) = components
-    if self <= .zero { return 0 }
-    if seconds > 3600 { return 3_600_000 }
-    let perMillisecond: Int64 = 1_000_000_000_000_000
-    return CInt(seconds * 1000 + (attoseconds + perMillisecond - 1) / perMillisecond)
-  }
-}

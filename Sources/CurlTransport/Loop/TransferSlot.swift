@@ -268,8 +268,9 @@ extension TransferSlot {
     return true
   }
 
-  /// A pooled connection may have died in silence, which shows when a request is sent on it. libcurl
-  /// tries again by itself, but counts these tries over the whole life of a handle, and every sixth
+  /// A pooled connection may have died in silence, which shows when a request is sent on it.
+  ///
+  /// libcurl tries again by itself, but counts these tries over the whole life of a handle, and every sixth
   /// is one too many. Or the rest of an earlier answer, longer than announced, was still on its
   /// way, and stands where the answer should begin.
   private func needsFreshConnection(after result: CURLcode) -> Bool {
@@ -328,34 +329,11 @@ extension TransferSlot {
 }
 
 extension HeaderField {
-  /// Whether the field describes a body, which a GET has none of. A server would wait for it, and
-  /// take the next request for its first bytes.
+  /// Whether the field describes a body, which a GET has none of.
+  ///
+  /// A server would wait for it, and take the next request for its first bytes.
   fileprivate var isAboutBody: Bool {
     let name = name.lowercased()
     return name == "content-length" || name == "transfer-encoding"
-  }
-}
-
-extension CURLcode {
-  fileprivate var mayBeTheConnectionsFault: Bool {
-    switch self {
-    case CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_HTTP2: true
-    case CURLE_UNSUPPORTED_PROTOCOL, CURLE_WEIRD_SERVER_REPLY: true
-    // A line too long for a head; newer versions have a code of its own for it.
-    case CURLE_OUT_OF_MEMORY, CURLcode(rawValue: 100): true
-    default: false
-    }
-  }
-}
-
-extension Duration {
-  fileprivate var roundedUpToSeconds: Duration {
-    .seconds(max(1, components.seconds + (components.attoseconds > 0 ? 1 : 0)))
-  }
-
-  fileprivate var wholeMilliseconds: Int {
-    let (seconds, attoseconds) = components
-    let milliseconds = min(seconds, 1_000_000) * 1000 + attoseconds / 1_000_000_000_000_000
-    return Int(milliseconds)
   }
 }

@@ -8,6 +8,14 @@ import Testing
 
 @testable import BatchwiseDownload
 
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
 @Suite(.timeLimit(.minutes(1)))
 struct FileBatchTests {
   @Test("Results come in the order of the list, whatever the order in which they were finished")
@@ -152,6 +160,29 @@ struct FileBatchTests {
     #expect(
       files.prefix(5).allSatisfy { if case .skipped(.alreadyDone, _) = $0 { true } else { false } })
     #expect(setting.requests - before == 10 - done)
+  }
+
+  @Test("A second call for the same folder finds its files unchanged, and their names with it")
+  func twice() async throws {
+    let setting = try FaceSetting { .file($0) }
+    let urls = ["http://h/a", "http://h/x/a", "http://h/b"]
+    let first = try await setting.downloader.downloadAll(urls, to: setting.folder)
+    let second = try await setting.downloader.downloadAll(urls, to: setting.folder)
+    #expect(second.map(\.file) == first.map(\.file))
+    #expect(second == first.map { .skipped(.unchanged, file: $0.file) })
+    #expect(setting.place.files.count == 3)
+  }
+
+  @Test("A list in a file is downloaded as it is read")
+  func list() async throws {
+    let setting = try FaceSetting { .file($0) }
+    try setting.place.write(Array("http://h/a\n# b\nhttp://h/c\n".utf8), to: "list")
+    let list = open(setting.place.path + "/list", O_RDONLY)
+    let reader = URLListReader(descriptor: list, closesDescriptor: true)
+    #expect(
+      try await setting.downloader.downloadAll(reader, to: setting.folder).map(\.file) == [
+        "a", "c",
+      ])
   }
 
   @Test("A failure in an earlier attempt is none, if a later one succeeds")
