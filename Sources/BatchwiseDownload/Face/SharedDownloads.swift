@@ -40,7 +40,7 @@ final class SharedDownloads: Sendable {
     return try result.get()
   }
 
-  /// How many callers there are.
+  /// How many callers wait for a transfer.
   var waiters: Int { desk.count }
 
   /// What is in flight and waits for its turn.
@@ -165,8 +165,12 @@ private final class SharedDesk: Sendable {
     }
   }
 
-  /// How many waiters there are that have not been forgotten.
-  var count: Int { state.withLock { $0.waiters.count } }
+  /// How many wait for a transfer.
+  var count: Int {
+    state.withLock { state in
+      state.waiters.values.count { if case .parked = $0 { true } else { false } }
+    }
+  }
 
   /// Tells all who wait for a transfer what became of it.
   func end(_ serial: Int, _ result: Result<DownloadedBody, any Error>) {
