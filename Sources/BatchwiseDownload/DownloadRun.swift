@@ -125,6 +125,8 @@ package final class DownloadRun: Sendable {
       cancel()
     }
     context.destination.folder?.removeEmptyPartials()
+    // A deadline that nobody waits for would stay until its time has come.
+    if let wake = guarded.withLock({ $0.wake.take()?.id }) { alarm.cancel(wake) }
     let ending = guarded.withLock { $0.state.ending }
     return DownloadReport(status: status, duration: .now - start, ending: ending ?? .listDone)
   }
