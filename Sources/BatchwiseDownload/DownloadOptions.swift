@@ -28,10 +28,6 @@ public struct DownloadOptions: Sendable {
   /// The longest pause that a host may ask for; an item whose host asks for a longer one fails.
   public var longestPause = Duration.seconds(3600)
 
-  /// The most files that are opened before they are needed, which makes many small files faster; 0
-  /// for none, where few files may be open.
-  public var filesOpenedAhead = 0
-
   /// How long a transfer waits for what.
   public var timeouts = TransferTimeouts()
 

@@ -361,7 +361,6 @@ package final class DownloadRun: Sendable {
       let naming = context.options.naming
       await sink.receive(unfinished: unfinished.map { $0.asUnfinished(naming) })
     }
-    context.destination.folder?.openAhead(min(settled.count, context.options.filesOpenedAhead))
     // First, for with its last item settled a run is over, and has ended for no other reason.
     if let failure { stop(.journalFailed(failure)) }
     inParts(settled) { part in
@@ -385,13 +384,12 @@ package final class DownloadRun: Sendable {
   private func events(
     of news: [DownloadNews], _ settled: [(WholeFile, Settlement)]
   ) -> [DownloadEvent] {
-    let (time, date) = (alarm.now, Date())
+    let date = Date()
     var rest = settled[...]
     return news.compactMap { news in
       guard news.file != nil, let (file, settlement) = rest.popFirst() else { return news.event }
       let (item, job) = (file.job.item, file.job)
-      let duration = time - (job.began?.first ?? time)
-      return settlement.kind(attempts: job.attempts, duration: duration).map { kind in
+      return settlement.kind(attempts: job.attempts, duration: duration(of: job)).map { kind in
         DownloadEvent(
           time: date, id: job.id, line: item.line, url: item.address.redacted, kind: kind)
       }

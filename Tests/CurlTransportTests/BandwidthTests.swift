@@ -92,34 +92,10 @@ struct BandwidthTests {
   func everyKind(
     _ driver: CurlTransport.Driver, _ version: CurlTransport.HTTPVersion
   ) async throws {
-    let origin = try MisbehavingOrigin()
-    let chunks = (0..<40).map { String(repeating: "\($0)", count: 400) }
-    origin.on("/chunks", .chunked(chunks))
-    let server = try Nginx(
-      isSecured: true,
-      directives: """
-        location = /chunks {
-          proxy_pass http://127.0.0.1:\(origin.port);
-          proxy_http_version 1.1;
-        }
-        """)
-    let bodies = (0..<24).map { index in
-      (0..<(index * 7001)).map { UInt8(truncatingIfNeeded: $0 &* index >> 2) }
-    }
-    for (index, body) in bodies.enumerated() { try server.put(body, at: "\(index)") }
     let options = CurlTransport.Options(
       isInsecure: true, httpVersion: version, bandwidth: 4_000_000)
     let transport = try CurlTransport(options, driver: driver)
-    let result = await Batch(
-      (0..<24).flatMap { [server.url(of: "\($0)"), server.url(of: "chunks")] },
-      transport: transport
-    ).run(limit: 12)
-    #expect(result.ends.allSatisfy { $0 == .complete })
-    let isSame = (0..<24).allSatisfy {
-      result.bodies[2 * $0] == bodies[$0]
-        && result.bodies[2 * $0 + 1] == Array(chunks.joined().utf8)
-    }
-    #expect(isSame)
+    try await MixedBodies(count: 24, step: 7001).expectAll(over: transport)
     withExtendedLifetime(transport) {}
   }
 

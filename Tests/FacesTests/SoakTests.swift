@@ -23,46 +23,54 @@ import Testing
 /// longer.
 @Suite("A soak over everything", .timeLimit(.minutes(60)))
 struct SoakTests {
+  // In a process of its own: the alarm that has to be empty in the end is everybody's, and so tests that
+  // run meanwhile would have their deadlines in it.
   @Test("ends quiet, with every place given back and every deadline gone")
   func soak() async throws {
     let seed = setting("BATCHWISE_SOAK_SEED") ?? UInt64.random(in: 0..<1_000_000_000)
     let seconds = setting("BATCHWISE_SOAK_SECONDS") ?? 6
     print("soak: BATCHWISE_SOAK_SEED=\(seed) BATCHWISE_SOAK_SECONDS=\(seconds)")
-    let world = SoakWorld()
-    let end = ContinuousClock.now.advanced(by: .seconds(seconds))
-    await withDiscardingTaskGroup { group in
-      for lane in 0..<6 as Range<UInt64> {
-        group.addTask {
-          var random = SeededGenerator(seed: seed &* 64 &+ lane)
-          while ContinuousClock.now < end { await world.runOne(using: &random) }
-        }
-      }
-      group.addTask {
-        // All limits go up and down, and what was closed is opened again.
-        var random = SeededGenerator(seed: seed)
-        while ContinuousClock.now < end {
-          world.changeLimits(using: &random)
-          for _ in 0..<Int.random(in: 0..<20, using: &random) { await Task.yield() }
-          world.openAll()
-          for _ in 0..<20 { await Task.yield() }
-        }
-      }
+    await #expect(processExitsWith: .success) {
+      [seed = seed as UInt64, seconds = seconds as UInt64] in
+      await runSoak(seed: seed, seconds: seconds)
     }
-    world.openAll()
-    await world.end()
-    // Nothing is worth waking up for any more, as soon as the last rate has been looked at.
-    // The alarm is everybody's, and downloads that are tested meanwhile may have set deadlines of theirs.
-    let patience = ContinuousClock.now + .seconds(20)
-    while world.deadlines > 0, ContinuousClock.now < patience { await Task.yield() }
-    let left = world.left
-    #expect(left.isEmpty, "seed \(seed): \(left)")
-    #expect(world.started > 0)
-    print("soak: \(world.started) pieces of work")
   }
 
   private func setting(_ name: String) -> UInt64? {
     getenv(name).flatMap { UInt64(String(cString: $0)) }
   }
+}
+
+/// Runs everything at once for some seconds, and looks at what is left of it.
+private func runSoak(seed: UInt64, seconds: UInt64) async {
+  let world = SoakWorld()
+  let end = ContinuousClock.now.advanced(by: .seconds(seconds))
+  await withDiscardingTaskGroup { group in
+    for lane in 0..<6 as Range<UInt64> {
+      group.addTask {
+        var random = SeededGenerator(seed: seed &* 64 &+ lane)
+        while ContinuousClock.now < end { await world.runOne(using: &random) }
+      }
+    }
+    group.addTask {
+      // All limits go up and down, and what was closed is opened again.
+      var random = SeededGenerator(seed: seed)
+      while ContinuousClock.now < end {
+        world.changeLimits(using: &random)
+        for _ in 0..<Int.random(in: 0..<20, using: &random) { await Task.yield() }
+        world.openAll()
+        for _ in 0..<20 { await Task.yield() }
+      }
+    }
+  }
+  world.openAll()
+  await world.end()
+  // Nothing is worth waking up for any more, as soon as the last rate has been looked at.
+  while world.deadlines > 0 { await Task.yield() }
+  let left = world.left
+  #expect(left.isEmpty, "seed \(seed): \(left)")
+  #expect(world.started > 0)
+  print("soak: \(world.started) pieces of work")
 }
 
 /// All the rooms, shared by all who work.

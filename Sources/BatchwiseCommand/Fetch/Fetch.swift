@@ -63,9 +63,7 @@ struct Fetch {
     // Not before the journal is this run's alone: they may be files that another run is writing.
     for stream in [writer?.stream, unfinished] { stream?.empty() }
     var run = options.run
-    let openFiles = Self.raisedOpenFiles()
-    run.limit = limit(for: openFiles)
-    run.filesOpenedAhead = openFiles >= 2048 ? 256 : 0
+    run.limit = limit(for: Self.raisedOpenFiles())
     if let maxTime = options.maxTime { run.longestPause = min(run.longestPause, maxTime) }
     return Parts(
       list: list, listStart: list.flatMap(Self.start),

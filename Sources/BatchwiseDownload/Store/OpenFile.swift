@@ -8,7 +8,7 @@
   internal import Darwin
 #endif
 
-/// An open file, closed when nobody holds it any more.
+/// An open file or folder, closed when nobody holds it any more.
 final class OpenFile: Sendable {
   let number: Int32
 

@@ -49,7 +49,7 @@ extension OutputFolder {
   ) throws(DownloadFailure) -> SystemError? {
     let name = path.name
     for isLast in [false, true] {
-      let folder: FolderDescriptor
+      let folder: OpenFile
       do throws(SystemError) {
         folder = try subfolders.folder(path.folder, isMade: true)
       } catch {

@@ -19,7 +19,7 @@ public final class OutputFolder: Sendable {
   public let path: String
 
   var descriptor: Int32 { root.number }
-  private let root: FolderDescriptor
+  private let root: OpenFile
   /// The folders below it.
   let subfolders: Subfolders
 
@@ -32,7 +32,6 @@ public final class OutputFolder: Sendable {
   let hasNamelessFiles: Bool
 
   private let partialFolder = Mutex<PartialFolder?>(nil)
-  private let stock = FileStock()
   private let hasServed = Atomic<Bool>(false)
 
   /// Opens the folder, and makes it and the folders above it if they are missing.
@@ -52,7 +51,7 @@ public final class OutputFolder: Sendable {
       // Not by a method's name that this class has too.
       let folder = openFolder(path)
       guard folder >= 0 else { throw SystemError(errno) }
-      root = FolderDescriptor(owning: folder)
+      root = OpenFile(folder)
       subfolders = Subfolders(of: root)
       (hasNamelessFiles, openedAt) = try Self.probe(root, namelessFiles: namelessFiles)
     } catch {
@@ -80,17 +79,7 @@ public final class OutputFolder: Sendable {
   }
 
   /// Opens a file that has no name.
-  func openNameless() throws(SystemError) -> OpenFile {
-    if let file = stock.take() { return file }
-    let number = batchwise_open_nameless(descriptor, 0o666)
-    guard number >= 0 else { throw SystemError(errno) }
-    return OpenFile(number)
-  }
-
-  /// Opens so many files without a name ahead, where that is possible.
-  func openAhead(_ count: Int) {
-    if hasNamelessFiles { stock.fill(to: count, in: root) }
-  }
+  func openNameless() throws(SystemError) -> OpenFile { try root.openNameless() }
 
   /// Where the folder's journal is kept unless it is told otherwise, in a folder that is made if it is
   /// missing.
@@ -157,7 +146,7 @@ public final class OutputFolder: Sendable {
 
   /// Makes a first file, which shows what is possible here and what time it is here.
   private static func probe(
-    _ folder: FolderDescriptor, namelessFiles: Bool
+    _ folder: OpenFile, namelessFiles: Bool
   ) throws(SystemError) -> (hasNamelessFiles: Bool, now: FileTime) {
     errno = 0
     let nameless = namelessFiles ? batchwise_open_nameless(folder.number, 0o600) : -1

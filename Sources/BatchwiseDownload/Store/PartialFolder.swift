@@ -18,14 +18,14 @@ internal import Synchronization
 /// those of one that is still under way. One that is to be found again is named after its item's
 /// key; a key is made with its journal, so that runs with different journals do not meet.
 final class PartialFolder: Sendable {
-  private let folder: FolderDescriptor
+  private let folder: OpenFile
   private var descriptor: Int32 { folder.number }
 
   private static let prefix = "partial-"
   private static let serial = Atomic<Int>(0)
 
   /// Opens the folder, and makes it if it is missing.
-  init(in output: FolderDescriptor) throws(SystemError) {
+  init(in output: OpenFile) throws(SystemError) {
     guard mkdirat(output.number, OutputPath.reserved, 0o777) == 0 || errno == EEXIST else {
       throw SystemError(errno)
     }

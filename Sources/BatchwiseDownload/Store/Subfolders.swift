@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import CFileCalls
 internal import Synchronization
 
 #if canImport(Glibc)
@@ -10,20 +11,19 @@ internal import Synchronization
   internal import Darwin
 #endif
 
-/// An open folder, closed when nobody holds it any more.
-final class FolderDescriptor: Sendable {
-  let number: Int32
-
-  /// Takes over an open descriptor.
-  init(owning number: Int32) { self.number = number }
-
-  deinit { close(number) }
-
-  /// Opens a folder in this one, which must be no link to one.
-  func openFolder(_ name: String) throws(SystemError) -> FolderDescriptor {
+extension OpenFile {
+  /// Opens a folder in this folder, which must be no link to one.
+  func openFolder(_ name: String) throws(SystemError) -> OpenFile {
     let folder = openat(number, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
     guard folder >= 0 else { throw SystemError(errno) }
-    return FolderDescriptor(owning: folder)
+    return OpenFile(folder)
+  }
+
+  /// Opens a new file in this folder that has no name.
+  func openNameless() throws(SystemError) -> OpenFile {
+    let file = batchwise_open_nameless(number, 0o666)
+    guard file >= 0 else { throw SystemError(errno) }
+    return OpenFile(file)
   }
 }
 
@@ -33,18 +33,18 @@ final class Subfolders: Sendable {
   /// How many are kept open.
   static let capacity = 16
 
-  private let root: FolderDescriptor
+  private let root: OpenFile
   /// The used ones, the last one first, by their paths.
-  private let recent = Mutex<[(path: String, folder: FolderDescriptor)]>([])
+  private let recent = Mutex<[(path: String, folder: OpenFile)]>([])
 
-  init(of root: FolderDescriptor) { self.root = root }
+  init(of root: OpenFile) { self.root = root }
 
   /// Finds a folder, and makes it and the ones above it where they are missing, if asked to.
   ///
   /// - Throws: `ENOTDIR` or `ELOOP` where something else than a folder is in the way.
   /// - Complexity: O(1) for one that was used lately, else a system call or two for each part of
   ///   the path.
-  func folder(_ path: String?, isMade: Bool) throws(SystemError) -> FolderDescriptor {
+  func folder(_ path: String?, isMade: Bool) throws(SystemError) -> OpenFile {
     guard let path else { return root }
     if let known = known(path) { return known }
     let bytes = path.utf8
@@ -65,7 +65,7 @@ final class Subfolders: Sendable {
   /// Closes those that are kept open, because one of them may have been removed or replaced.
   func forget() { recent.withLock { $0 = [] } }
 
-  private func known(_ path: String) -> FolderDescriptor? {
+  private func known(_ path: String) -> OpenFile? {
     recent.withLock { recent in
       guard let index = recent.firstIndex(where: { $0.path == path }) else { return nil }
       let found = recent.remove(at: index)

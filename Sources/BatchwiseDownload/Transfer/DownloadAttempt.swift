@@ -131,13 +131,9 @@ struct DownloadAttempt: ~Copyable {
   mutating func receive(_ head: ResponseHead) -> BodyDecision {
     self.head = head
     if trouble != nil { return .discard }
-    if head.status == 206, size > 0, let part = head.contentRange, let bytes = part.bytes,
-      bytes.lowerBound == size, head.framing == .length(Int64(bytes.count)),
-      part.total == nil || part.total == resume?.total || resume?.total == nil,
-      part.total == nil || part.total == bytes.upperBound
-    {
+    if head.bringsRest(from: size, total: resume?.total) {
       offset = size
-      if let total = part.total { resume?.total = total }
+      if let total = head.contentRange?.total { resume?.total = total }
       return .accept
     }
     guard head.bringsFile else { return .discard }

@@ -6,6 +6,16 @@ extension ResponseHead {
   /// Not so for "no content" (204, 205), which would leave an empty file, nor for a part (206).
   var bringsFile: Bool { (200...299).contains(status) && !(204...206).contains(status) }
 
+  /// Whether the body is the rest of a file of which so much is there: begins where that ends, ends
+  /// where the file does, and belongs to a file of the length that is known.
+  func bringsRest(from size: Int64, total known: Int64?) -> Bool {
+    guard status == 206, size > 0, let part = contentRange, let bytes = part.bytes,
+      bytes.lowerBound == size, framing == .length(Int64(bytes.count))
+    else { return false }
+    guard let total = part.total else { return true }
+    return total == bytes.upperBound && total == known ?? total
+  }
+
   var isRedirect: Bool { [301, 302, 303, 307, 308].contains(status) }
 
   /// The failure that an answer without the file is.
