@@ -80,7 +80,8 @@ package final class DownloadRun: Sendable {
     settler = folder.map {
       Settler(journal: journal, folder: $0, collisions: options.collisions)
     }
-    guarded = Mutex(Guarded(state: DownloadState(options: options)))
+    let openFiles = folder == nil ? .max : OpenFile.mostAtOnce
+    guarded = Mutex(Guarded(state: DownloadState(options: options, openFiles: openFiles)))
   }
 
   /// One consistent view of the run, cheap enough to ask for many times a second.
@@ -328,7 +329,7 @@ package final class DownloadRun: Sendable {
   // MARK: - The journal, the names and the sink
 
   /// How long news may gather before it is settled, so that a fast run does so rarely.
-  private static let gathering = Duration.milliseconds(10)
+  private static let gathering = Duration.milliseconds(4)
 
   private func settle(reportingTo sink: some EventSink) async {
     while true {

@@ -19,8 +19,9 @@ struct DownloadState {
   static let mostHeld = 4096
   /// How much news may gather for the sink before nothing more is started.
   static let newsWindow = 2048
-  /// How many files may wait for their final names before nothing more is started.
-  static let mostSettling = 256
+  /// How many files may wait for their final names before nothing more is started, if as many can be
+  /// open.
+  static let mostSettling = 512
 
   /// A moment, as a run's clock tells it and as a calendar does.
   struct Moment: Sendable {
@@ -34,6 +35,7 @@ struct DownloadState {
   }
 
   let options: DownloadOptions
+  private let mostSettling: Int
   let retryPolicy: RetryPolicy
   var generator: any RandomNumberGenerator & Sendable
 
@@ -57,10 +59,11 @@ struct DownloadState {
   private var lastID = 0
 
   init(
-    options: DownloadOptions,
+    options: DownloadOptions, openFiles: Int = .max,
     generator: some RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
   ) {
     self.options = options
+    mostSettling = max(1, min(Self.mostSettling, openFiles / 4))
     self.generator = generator
     retryPolicy = options.retryPolicy
     rule =
@@ -193,7 +196,7 @@ struct DownloadState {
 
   /// Nothing is started while so much news waits for the sink, or so many files for their names.
   private var isHeldBack: Bool {
-    news.count >= Self.newsWindow || status.settling >= Self.mostSettling
+    news.count >= Self.newsWindow || status.settling >= mostSettling
   }
 
   /// Takes out the items that are to be started now.
@@ -209,18 +212,19 @@ struct DownloadState {
       guard var job = jobs[id] else { continue }
       job.grant = grant
       job.ticket = nil
-      if let refusal = hosts.host(job.address.origin)?.refusal, refusal.until > moment.time {
+      let refusal = update(job.address.origin, at: moment.time) { host -> DownloadFailure? in
+        host.waiting -= 1
+        if let refusal = host.refusal, refusal.until > moment.time { return refusal.failure }
+        host.inFlight += 1
+        return nil
+      }
+      if let refusal {
         admission.leave(grant)
         status.inFlight -= 1
-        update(job.address.origin, at: moment.time) { $0.waiting -= 1 }
-        fail(job, refusal.failure, moment)
+        fail(job, refusal, moment)
         continue
       }
       status.peakInFlight = max(status.peakInFlight, status.inFlight)
-      update(job.address.origin, at: moment.time) { host in
-        host.waiting -= 1
-        host.inFlight += 1
-      }
       if job.route.last == nil {
         job.attempts += 1
         job.began = (job.began?.first ?? moment.time, moment.time)
@@ -283,15 +287,9 @@ struct DownloadState {
     _ origin: String, at now: Duration, _ change: (inout HostTable.Host) -> Result
   ) -> Result {
     let most = options.limitPerHost
-    var limits = (old: most, new: most)
-    var key: AdmissionKey?
-    let result = hosts.update(origin, limit: most, at: now) { host in
-      (limits.old, key) = (host.limit, host.key)
-      return change(&host)
-    }
-    limits.new = hosts.host(origin)?.limit ?? most
-    if limits.new != limits.old, let key {
-      admission.setLimit(limits.new == most ? nil : limits.new, forKey: key)
+    let (result, newLimit) = hosts.update(origin, limit: most, at: now, change)
+    if let (key, limit) = newLimit {
+      admission.setLimit(limit == most ? nil : limit, forKey: key)
     }
     return result
   }

@@ -54,7 +54,7 @@ struct DownloadStateTests {
   @Test("No more files than so many wait for their names before the starts wait too")
   func settlingWindow() {
     var state = TimedState(.limited(to: 1))
-    state.add((0..<500).map { "http://h/\($0)" })
+    state.add((0..<600).map { "http://h/\($0)" })
     var whole: [Int] = []
     while let job = state.admit().first {
       state.ended(job.id, .whole(nil))
@@ -64,6 +64,18 @@ struct DownloadStateTests {
     #expect(state.inner.status.inFlight == 0)
     state.settled(whole[0], .failed(DownloadFailure(.name, "None")))
     #expect(state.admit().count == 1)
+  }
+
+  @Test("Where few files can be open, fewer wait for their names", arguments: [(100, 25), (3, 1)])
+  func fewOpenFiles(openFiles: Int, most: Int) {
+    var state = TimedState(.limited(to: 1), openFiles: openFiles)
+    state.add((0..<50).map { "http://h/\($0)" })
+    var whole = 0
+    while let job = state.admit().first {
+      state.ended(job.id, .whole(nil))
+      whole += 1
+    }
+    #expect(whole == most)
   }
 
   @Test("The list is asked again only when half of the window is free")
@@ -162,8 +174,9 @@ struct TimedState {
   var inner: DownloadState
   var now = Duration.seconds(1000)
 
-  init(_ options: DownloadOptions, seed: UInt64 = 1) {
-    inner = DownloadState(options: options, generator: SeededGenerator(seed: seed))
+  init(_ options: DownloadOptions, openFiles: Int = .max, seed: UInt64 = 1) {
+    inner = DownloadState(
+      options: options, openFiles: openFiles, generator: SeededGenerator(seed: seed))
   }
 
   private var moment: DownloadState.Moment {

@@ -58,7 +58,7 @@ struct NaiveDownloadState {
   /// The items to be started, by their numbers.
   mutating func admit() -> [Int] {
     var started: [Int] = []
-    while inFlight.count < limit, news < DownloadState.newsWindow, settling.count < 256,
+    while inFlight.count < limit, news < DownloadState.newsWindow, settling.count < 512,
       let index = waiting.firstIndex(where: { item in
         inFlight.count { $0.host == item.host } < limitPerHost
       })

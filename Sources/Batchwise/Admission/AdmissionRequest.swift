@@ -43,7 +43,9 @@ package final class AdmissionKey: Hashable, @unchecked Sendable {
   /// Erases the type of a key.
   package init(_ key: some Hashable & Sendable) { self.key = AnyHashable(key) }
 
-  package static func == (one: AdmissionKey, other: AdmissionKey) -> Bool { one.key == other.key }
+  package static func == (one: AdmissionKey, other: AdmissionKey) -> Bool {
+    one === other || one.key == other.key
+  }
 
   package func hash(into hasher: inout Hasher) { key.hash(into: &hasher) }
 }

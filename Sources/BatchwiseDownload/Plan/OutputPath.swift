@@ -9,6 +9,11 @@ struct OutputPath: Sendable, Hashable, CustomStringConvertible {
   /// The path, with slashes between folders and name.
   let description: String
 
+  /// What other paths may not have in common with this one.
+  ///
+  /// Made with the path, for the state asks for it several times while others wait.
+  let collisionKey: CollisionKey
+
   /// The longest path, in bytes: other programs could not open one much longer.
   static let longest = 4000
 
@@ -16,7 +21,7 @@ struct OutputPath: Sendable, Hashable, CustomStringConvertible {
   static let reserved = ".batchwise"
 
   /// A name in the output folder itself.
-  init(_ name: FileName) { description = name.description }
+  init(_ name: FileName) { self.init(unchecked: name.description) }
 
   /// A path that a list or a journal names.
   ///
@@ -56,7 +61,7 @@ struct OutputPath: Sendable, Hashable, CustomStringConvertible {
     guard !Self.isReserved(components[0]) else {
       throw refusal("lies in \(Self.reserved), which is kept for the downloader itself")
     }
-    description = path
+    self.init(unchecked: path)
   }
 
   /// The path to use when this one is taken: the same with a mark before the extension of the name.
@@ -78,10 +83,10 @@ struct OutputPath: Sendable, Hashable, CustomStringConvertible {
     description.utf8.lastIndex(of: slash).map { String(Substring(description.utf8[..<$0])) }
   }
 
-  /// What other paths may not have in common with this one.
-  var collisionKey: CollisionKey { CollisionKey(description) }
-
-  private init(unchecked description: String) { self.description = description }
+  private init(unchecked description: String) {
+    self.description = description
+    collisionKey = CollisionKey(description)
+  }
 
   /// Whether a component is the downloader's own folder, by the rules of any file system: some make no
   /// difference between letters of either case, leave out invisible characters, or cut off dots and

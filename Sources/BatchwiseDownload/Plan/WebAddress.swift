@@ -13,8 +13,8 @@ struct WebAddress: Sendable, Hashable {
   let scheme: String
   /// User name and password with their `@`, or nothing.
   private var credentials: String
-  /// Host and port, as the list wrote them.
-  private let hostAndPort: Substring
+  /// Scheme, host and port, the same for all addresses of one origin (RFC 6454, section 4).
+  let origin: String
 
   /// The address without user name and password, fit for events, messages and pages.
   let redacted: String
@@ -40,7 +40,7 @@ struct WebAddress: Sendable, Hashable {
 
     self.scheme = scheme
     self.credentials = at.map { Self.encoded(authority[..<$0], and: "@\\") + "@" } ?? ""
-    self.hostAndPort = Substring(hostAndPort)
+    origin = Self.origin(scheme, Substring(hostAndPort))
     if at == nil, text.utf8.starts(with: scheme.utf8), target.first == UInt8(ascii: "/"),
       target.allSatisfy({ Self.isCarried($0) && !Self.needsThought($0) })
     {
@@ -62,22 +62,6 @@ struct WebAddress: Sendable, Hashable {
   /// Whether it has a user name or a password.
   var hasCredentials: Bool { !credentials.isEmpty }
 
-  /// Scheme, host and port, the same for all addresses of one origin (RFC 6454, section 4).
-  var origin: String {
-    let end = redacted.utf8.index(
-      redacted.startIndex, offsetBy: scheme.utf8.count + 3 + hostAndPort.utf8.count)
-    let usual = (scheme == "https" ? ":443" : ":80").utf8
-    let authority = hostAndPort.utf8
-    let isNormal =
-      authority.allSatisfy { !(UInt8(ascii: "A")...UInt8(ascii: "Z") ~= $0) && $0 < 0x80 }
-      && authority.last != UInt8(ascii: ":") && !authority.suffix(usual.count).elementsEqual(usual)
-    if isNormal { return String(redacted[..<end]) }
-    var host = hostAndPort.lowercased()
-    if host.utf8.suffix(usual.count).elementsEqual(usual) { host.removeLast(usual.count) }
-    if host.utf8.last == UInt8(ascii: ":") { host.removeLast() }
-    return "\(scheme)://\(host)"
-  }
-
   /// The last segment of the path, still encoded; empty when the path ends with `/`.
   var lastPathSegment: Substring {
     let path = redacted.utf8.prefix { $0 != UInt8(ascii: "?") }
@@ -97,6 +81,17 @@ struct WebAddress: Sendable, Hashable {
 
   // MARK: - The rules
 
+  private static func origin(_ scheme: String, _ hostAndPort: Substring) -> String {
+    let usual = (scheme == "https" ? ":443" : ":80").utf8
+    let isLower = hostAndPort.utf8.allSatisfy {
+      !(UInt8(ascii: "A")...UInt8(ascii: "Z") ~= $0) && $0 < 0x80
+    }
+    var host = isLower ? String(hostAndPort) : hostAndPort.lowercased()
+    if host.utf8.suffix(usual.count).elementsEqual(usual) { host.removeLast(usual.count) }
+    if host.utf8.last == UInt8(ascii: ":") { host.removeLast() }
+    return "\(scheme)://\(host)"
+  }
+
   private static func check(hostAndPort bytes: Substring.UTF8View) throws(DownloadFailure) {
     let host: Substring.UTF8View
     if bytes.first == UInt8(ascii: "[") {
@@ -109,7 +104,9 @@ struct WebAddress: Sendable, Hashable {
     } else {
       host = bytes.prefix { $0 != UInt8(ascii: ":") }
       guard !host.isEmpty else { throw DownloadFailure(.badURL, "The address names no host") }
-      guard host.allSatisfy(isHostByte), Substring(host).unicodeScalars.allSatisfy(isHostScalar)
+      let isASCII = host.allSatisfy { $0 < 0x80 }
+      guard host.allSatisfy(isHostByte),
+        isASCII || Substring(host).unicodeScalars.allSatisfy(isHostScalar)
       else {
         throw DownloadFailure(.badURL, "The host's name holds a character that no host's name has")
       }

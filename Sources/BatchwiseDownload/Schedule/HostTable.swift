@@ -44,29 +44,36 @@ struct HostTable {
   /// How many hosts are known.
   var count: Int { hosts.count }
 
-  /// Looks at a host.
-  func host(_ origin: String) -> Host? { hosts[origin] }
-
   /// Changes a host, which is made if it is not known.
+  ///
+  /// - Returns: What the change returns, and the host's limit if that is another one now.
   mutating func update<Result>(
     _ origin: String, limit: Int, at now: Duration, _ change: (inout Host) -> Result
-  ) -> Result {
-    var host = hosts[origin] ?? Host(key: AdmissionKey(origin), limit: limit)
-    ready -= host.ready
-    full -= host.isFull ? 1 : 0
-    let result = change(&host)
-    host.limit = host.pace.isPaused(at: now) ? 0 : host.pace.limit(atMost: limit)
-    let held = host.waiting + host.delayed
-    host.isFull = held >= (host.isFull ? Self.mostHeld / 2 : Self.mostHeld)
-    ready += host.ready
-    full += host.isFull ? 1 : 0
-    let isRemembered =
-      !host.pace.isForgiven(at: now) || host.refusal.map { $0.until > now } ?? false
-    if host.isIdle, !isRemembered || hosts.count > Self.mostRemembered {
-      hosts[origin] = nil
-    } else {
-      hosts[origin] = host
+  ) -> (result: Result, newLimit: (key: AdmissionKey, limit: Int)?) {
+    let isCrowded = hosts.count > Self.mostRemembered
+    var (ready, full) = (self.ready, self.full)
+    defer { (self.ready, self.full) = (ready, full) }
+    func update(_ entry: inout Host?) -> (Result, (AdmissionKey, Int)?) {
+      var host = entry.take() ?? Host(key: AdmissionKey(origin), limit: limit)
+      let oldLimit = host.limit
+      ready -= host.ready
+      full -= host.isFull ? 1 : 0
+      let result = change(&host)
+      host.limit = host.pace.isPaused(at: now) ? 0 : host.pace.limit(atMost: limit)
+      let held = host.waiting + host.delayed
+      host.isFull = held >= (host.isFull ? Self.mostHeld / 2 : Self.mostHeld)
+      ready += host.ready
+      full += host.isFull ? 1 : 0
+      let isRemembered =
+        !host.pace.isForgiven(at: now) || host.refusal.map { $0.until > now } ?? false
+      var newLimit = limit
+      if !host.isIdle || isRemembered && !isCrowded {
+        newLimit = host.limit
+        entry = host
+      }
+      return (result, newLimit == oldLimit ? nil : (host.key, newLimit))
     }
-    return result
+    // Looked up once, for this is done several times for every item.
+    return update(&hosts[origin])
   }
 }

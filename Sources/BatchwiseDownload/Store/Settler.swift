@@ -57,10 +57,11 @@ struct Settler {
   private func settle(
     _ file: WholeFile, as path: OutputPath
   ) async throws(JournalError) -> Settlement {
-    var failure = taken(path)
+    var failure: DownloadFailure
     do throws(DownloadFailure) {
       if let settlement = try name(file, path) { return settlement }
       if collisions == .skip { return .skipped(.collision, path: path.description) }
+      failure = taken(path)
     } catch {
       failure = error
     }

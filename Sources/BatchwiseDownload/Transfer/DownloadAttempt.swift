@@ -3,10 +3,18 @@
 internal import FoundationEssentials
 
 /// What all attempts of a run have in common.
-struct DownloadContext: Sendable {
+///
+/// A class only so that it can be passed about without copying: it does not change.
+final class DownloadContext: Sendable {
   let destination: BodyDestination
   let options: DownloadOptions
   let digests: (any DigestMaker)?
+
+  init(destination: BodyDestination, options: DownloadOptions, digests: (any DigestMaker)?) {
+    self.destination = destination
+    self.options = options
+    self.digests = digests
+  }
 }
 
 /// What is known of one attempt to download an item, and what follows from it.

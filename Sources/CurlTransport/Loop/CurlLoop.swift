@@ -57,7 +57,7 @@ final class CurlLoop: @unchecked Sendable {
   private var isCalled = false
 
   /// How large a buffer may be: for many short bodies, and for long ones.
-  private(set) var buffers = (16 * 1024)...(512 * 1024)
+  private(set) var buffers = (16 * 1024)...(128 * 1024)
 
   /// How large all long buffers may be together.
   private static let bufferBudget = 8 * 1024 * 1024
@@ -245,7 +245,7 @@ extension CurlLoop {
   func shareBuffers() {
     if budget != nil { return }
     let share = Self.bufferBudget / slotCount
-    buffers = buffers.lowerBound...max(buffers.lowerBound, min(512 * 1024, share))
+    buffers = buffers.lowerBound...max(buffers.lowerBound, min(128 * 1024, share))
   }
 }
 
