@@ -38,6 +38,11 @@ struct DownloadJob: Sendable {
   /// The address to ask.
   var address: WebAddress { route.last ?? item.address }
 
+  /// What there is of it.
+  var remains: DownloadNews.Remains {
+    DownloadNews.Remains(item: item, resume: resume, earlier: previous)
+  }
+
   init(_ id: Int, _ item: PlannedItem, path: OutputPath) {
     self.id = id
     self.item = item

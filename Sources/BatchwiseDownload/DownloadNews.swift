@@ -7,40 +7,58 @@ enum DownloadNews: Sendable {
   /// Something that only the sink is told.
   case event(DownloadEvent)
   /// An item has failed for good, in an earlier run if it is recorded already.
-  case failed(DownloadEvent, PlannedItem, ResumePoint?, isRecorded: Bool)
+  case failed(DownloadEvent, Remains, isRecorded: Bool)
   /// An item is left to the next run; what is recorded of it may say more than that.
-  case left(PlannedItem, ResumePoint?, isRecorded: Bool)
-  /// What has come of an item's file is kept from now on.
-  case kept(PlannedItem, ResumePoint)
+  case left(Remains, isRecorded: Bool)
+  /// What has come of an item's file is kept from now on, in place of an earlier part.
+  case kept(Remains, instead: ResumePoint?)
   /// A file is whole and waits for its final name.
   case whole(WholeFile)
+
+  /// What there is of an item that has not come to its end.
+  struct Remains: Sendable {
+    var item: PlannedItem
+    /// From where a later attempt can go on.
+    var resume: ResumePoint?
+    /// What an earlier run has brought.
+    var earlier: StoredFile?
+
+    /// The key of what is kept of it.
+    var partial: PartialKey? { resume?.partialKey(of: item.key) }
+
+    fileprivate func record(_ state: ItemRecord.State? = nil) -> ItemRecord {
+      item.record(state ?? resume.map { .partial($0) } ?? .left, earlier: earlier)
+    }
+  }
 
   /// What the journal is told.
   var record: ItemRecord? {
     switch self {
-    case .failed(let event, let item, let resume, isRecorded: false):
+    case .failed(let event, let remains, isRecorded: false):
       guard case .failed(let failure, let attempts) = event.kind else { return nil }
-      return item.record(.failed(failure, attempts: attempts, resume))
-    case .left(let item, let resume, isRecorded: false):
-      return item.record(resume.map { .partial($0) } ?? .left)
-    case .kept(let item, let resume): return item.record(.partial(resume))
+      return remains.record(.failed(failure, attempts: attempts, remains.resume))
+    case .left(let remains, isRecorded: false), .kept(let remains, _): return remains.record()
     case .whole(let file): return file.record(as: file.job.path)
     case .event, .failed, .left: return nil
     }
   }
 
-  /// The item of which a part may be kept from which nothing goes on in this run.
-  var brokenOff: PlannedItem? {
+  /// What may be kept of an item and is of no more use: what nothing remembers once it is not gone on
+  /// with in this run, and what a later part has taken the place of.
+  func useless(isRemembered: Bool) -> PartialKey? {
     switch self {
-    case .failed(_, let item, .some, _), .left(let item, .some, _): item
-    case .event, .kept, .whole, .failed, .left: nil
+    case .failed(_, let remains, _), .left(let remains, _): isRemembered ? nil : remains.partial
+    case .kept(let remains, let earlier):
+      earlier?.partialKey(of: remains.item.key) == remains.partial
+        ? nil : earlier?.partialKey(of: remains.item.key)
+    case .event, .whole: nil
     }
   }
 
   /// The item that is neither done nor skipped, if that is what it tells.
   var unfinished: PlannedItem? {
     switch self {
-    case .failed(_, let item, _, _), .left(let item, _, _): item
+    case .failed(_, let remains, _), .left(let remains, _): remains.item
     case .event, .kept, .whole: nil
     }
   }
@@ -51,7 +69,7 @@ enum DownloadNews: Sendable {
   /// What the sink is told, unless that is known only when a file has its name.
   var event: DownloadEvent? {
     switch self {
-    case .event(let event), .failed(let event, _, _, _): event
+    case .event(let event), .failed(let event, _, _): event
     case .left, .kept, .whole: nil
     }
   }

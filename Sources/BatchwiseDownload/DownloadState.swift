@@ -134,7 +134,7 @@ struct DownloadState {
     case .failedBefore(let failure, let attempts):
       status.failed += 1
       let event = event(.failed(failure, attempts: attempts), lastID, item, moment)
-      news.append(.failed(event, item, nil, isRecorded: true))
+      news.append(.failed(event, DownloadNews.Remains(item: item), isRecorded: true))
     case .rename(let file):
       guard let path = names.claim(for: item, options.collisions, previous: file.outputPath)
       else { return add(item, .new, at: moment) }
@@ -305,11 +305,10 @@ struct DownloadState {
   /// A partial file is kept from now on, should the process end.
   mutating func kept(_ id: Int, _ resume: ResumePoint) {
     guard var job = jobs[id] else { return }
+    let earlier = job.resume
     job.resume = resume
     jobs[id] = job
-    // What is recorded of an earlier state of the file says what may be replaced, and a record of the
-    // part would not: it serves this run's attempts only.
-    if job.previous == nil { news.append(.kept(job.item, resume)) }
+    news.append(.kept(job.remains, instead: earlier))
   }
 
   mutating func fail(_ job: DownloadJob, _ failure: DownloadFailure, _ moment: Moment) {
@@ -317,15 +316,15 @@ struct DownloadState {
     status.failed += 1
     let event = event(.failed(failure, attempts: job.attempts), job.id, job.item, moment)
     // An earlier file that could not be asked about is there still.
-    news.append(.failed(event, job.item, job.resume, isRecorded: job.isConditional))
+    news.append(.failed(event, job.remains, isRecorded: job.isConditional))
   }
 
   mutating func leave(_ job: DownloadJob, _ moment: Moment) {
     jobs[job.id] = nil
     release(job.path, at: moment.time)
     status.left += 1
-    // What is recorded of an earlier state of the file says more.
-    news.append(.left(job.item, job.resume, isRecorded: job.previous != nil))
+    // What is recorded of an earlier file says more than that nothing has come in its place.
+    news.append(.left(job.remains, isRecorded: job.previous != nil && job.resume == nil))
   }
 
   mutating func skip(

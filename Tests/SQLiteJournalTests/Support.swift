@@ -39,7 +39,16 @@ func keys(_ numbers: some Sequence<Int64>) -> [ItemKey] { numbers.map { ItemKey(
 extension SeededGenerator {
   /// A record with anything in it that the types allow.
   mutating func record(key: Int64) -> ItemRecord {
-    ItemRecord(key: ItemKey(rawValue: key), url: text(), state: state())
+    var record = ItemRecord(key: ItemKey(rawValue: key), url: text(), state: state())
+    if case .done = record.state { return record }
+    record.earlier = maybe { $0.storedFile() }
+    return record
+  }
+
+  private mutating func storedFile() -> StoredFile {
+    StoredFile(
+      path: text(), bytes: count(), sha256: maybe { $0.checksum() },
+      validator: maybe { $0.validator() })
   }
 
   private mutating func text() -> String {
@@ -51,10 +60,7 @@ extension SeededGenerator {
   private mutating func state() -> ItemRecord.State {
     switch Int.random(in: 0..<4, using: &self) {
     case 0:
-      .done(
-        StoredFile(
-          path: text(), bytes: count(), sha256: maybe { $0.checksum() },
-          validator: maybe { $0.validator() }))
+      .done(storedFile())
     case 1:
       .failed(
         DownloadFailure(

@@ -191,10 +191,10 @@ private final class SharedDesk: Sendable {
         download.duration = run.duration(of: file.job)
         run.settled(file, .done(download))
         end(file.job.item, DownloadedBody(download, file.body).map { .success($0) })
-      case .failed(let event, let item, _, _):
+      case .failed(let event, let remains, _):
         guard case .failed(let failure, _) = event.kind else { continue }
-        end(item, .failure(failure.with(url: event.url)))
-      case .left(let item, _, _): end(item, .failure(CancellationError()))
+        end(remains.item, .failure(failure.with(url: event.url)))
+      case .left(let remains, _): end(remains.item, .failure(CancellationError()))
       case .event, .kept: continue
       }
     }

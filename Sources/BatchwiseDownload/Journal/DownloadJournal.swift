@@ -40,6 +40,9 @@ public struct ItemRecord: Sendable, Equatable {
   public var url: String
   /// What became of it.
   public var state: State
+  /// The file that an earlier run has brought for it, unless that is its state: what comes may replace
+  /// it.
+  public var earlier: StoredFile?
   /// Whether it was to be forgotten: the item counts as one to be done, and its files as ones that
   /// this folder's runs have written and may replace.
   ///
@@ -59,10 +62,13 @@ public struct ItemRecord: Sendable, Equatable {
   }
 
   /// Describes a record.
-  public init(key: ItemKey, url: String, state: State, isForgotten: Bool = false) {
+  public init(
+    key: ItemKey, url: String, state: State, earlier: StoredFile? = nil, isForgotten: Bool = false
+  ) {
     self.key = key
     self.url = url
     self.state = state
+    self.earlier = earlier
     self.isForgotten = isForgotten
   }
 }

@@ -36,12 +36,16 @@ struct Recovery {
   /// Without the journal it is not known which those are, apart from those that never can.
   func removeAbandonedPartials() async {
     await folder?.removeAbandonedPartials { key in
-      guard let journal, let found = try? await journal.records(of: [key]) else { return true }
-      switch found.first.flatMap({ $0 })?.state {
-      case .partial, .failed(_, _, .some): return true
-      case .done(let file): return folder?.recordedSize(of: file.path) == nil
-      case .failed, .left, nil: return false
+      guard let journal, let found = try? await journal.records(of: [key.item]) else { return true }
+      let state: Validator?
+      let record = found.first.flatMap { $0 }
+      // What was forgotten begins anew.
+      switch record?.isForgotten == true ? nil : record?.state {
+      case .partial(let resume), .failed(_, _, let resume?): state = resume.validator
+      case .done(let file) where folder?.recordedSize(of: file.path) == nil: state = file.validator
+      case .done, .failed, .left, nil: state = nil
       }
+      return state.map { PartialKey(key.item, $0) } == key
     }
   }
 
@@ -81,7 +85,8 @@ struct Recovery {
   private func isKept(_ file: StoredFile, for item: PlannedItem) -> Bool {
     guard let wanted = file.sha256, let folder else { return true }
     guard let digest = digests?.makeDigest(wanted.algorithm),
-      let partial = try? PartialFile(keptFor: item.key, in: folder),
+      let state = file.validator,
+      let partial = try? PartialFile(keptFor: PartialKey(item.key, state), in: folder),
       (try? partial.file.read(from: 0, to: file.bytes, digest.update)) == file.bytes
     else { return false }
     return digest.finish() == wanted
@@ -102,7 +107,8 @@ struct Recovery {
         guard let item = entries[index].item else { continue }
         let plan = RecoveryPlan(
           records.popFirst() ?? nil, url: item.address.redacted, options: options.recorded,
-          size: { folder.recordedSize(of: $0) }, partialSize: { folder.partialSize(of: item.key) })
+          size: { folder.recordedSize(of: $0) },
+          partialSize: { folder.partialSize(of: PartialKey(item.key, $0)) })
         entries[index] = .planned(item, checked(plan, of: item))
       }
     }

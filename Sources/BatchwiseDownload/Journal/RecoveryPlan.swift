@@ -24,10 +24,10 @@ enum RecoveryPlan: Sendable, Equatable {
   ///   - url: The item's address, which must be the recorded one.
   ///   - options: What the user wants done.
   ///   - size: The length of the file at a path in the output folder, nil if there is none.
-  ///   - partialSize: The length of the item's partial file, nil if there is none.
+  ///   - partialSize: The length of the item's partial file of a state, nil if there is none.
   init(
     _ record: ItemRecord?, url: String, options: DownloadOptions.Recorded,
-    size: (_ path: String) -> Int64?, partialSize: () -> Int64?
+    size: (_ path: String) -> Int64?, partialSize: (_ state: Validator) -> Int64?
   ) {
     guard let record, record.url == url else {
       self = .new
@@ -42,17 +42,20 @@ enum RecoveryPlan: Sendable, Equatable {
       self =
         asks
         ? .fetch(previous: file, isConditional: true, resume: nil) : .alreadyDone(file)
-    case .done(let file) where size(file.path) == nil && partialSize() == file.bytes:
+    case .done(let file)
+    where size(file.path) == nil && file.validator.flatMap(partialSize) == file.bytes:
       self = .rename(file)
     case .done(let file):
       self = .fetch(previous: file, isConditional: false, resume: nil)
     case .failed(let failure, let attempts, _) where !options.retriesFailed && !startsAnew:
       self = .failedBefore(failure, attempts: attempts)
     case .failed(_, _, let resume):
-      self = .fetch(previous: nil, isConditional: false, resume: startsAnew ? nil : resume)
+      self = .fetch(
+        previous: record.earlier, isConditional: false, resume: startsAnew ? nil : resume)
     case .partial(let resume):
-      self = .fetch(previous: nil, isConditional: false, resume: startsAnew ? nil : resume)
-    case .left: self = .new
+      self = .fetch(
+        previous: record.earlier, isConditional: false, resume: startsAnew ? nil : resume)
+    case .left: self = .fetch(previous: record.earlier, isConditional: false, resume: nil)
     }
   }
 }

@@ -111,12 +111,12 @@ public final class OutputFolder: Sendable {
     return try? size(of: path)
   }
 
-  /// The length of the partial file that is kept for an item, or nil if there is none.
-  func partialSize(of key: ItemKey) -> Int64? { (try? partials())?.size(of: key) }
+  /// The length of a kept partial file, or nil if there is none.
+  func partialSize(of key: PartialKey) -> Int64? { (try? partials())?.size(of: key) }
 
   /// Removes the partial files that killed runs left behind, but for those of items that can still
   /// go on from them.
-  func removeAbandonedPartials(keeping isWanted: (ItemKey) async -> Bool) async {
+  func removeAbandonedPartials(keeping isWanted: (PartialKey) async -> Bool) async {
     var status = stat()
     guard fstatat(descriptor, ".batchwise", &status, AT_SYMLINK_NOFOLLOW) == 0 else { return }
     await (try? partials())?.removeAbandoned(keeping: isWanted)
@@ -128,10 +128,8 @@ public final class OutputFolder: Sendable {
     partialFolder.withLock { $0?.move(name, to: folder, finalName, replacing) ?? -1 }
   }
 
-  /// Removes the partial file that is kept for an item, if there is one.
-  func removePartial(of key: ItemKey) {
-    (try? partials())?.remove(PartialFolder.name(of: key))
-  }
+  /// Removes a kept partial file, if there is one.
+  func removePartial(_ key: PartialKey) { (try? partials())?.remove(key.name) }
 
   /// Removes the folder of partial files, if one has been in use and nothing is left in it.
   func removeEmptyPartials() {

@@ -39,12 +39,12 @@ struct PartialFile: ~Copyable {
 
   /// Opens the partial file that was kept for an item, to be written on, or returns nil if there is
   /// none or another run is writing it.
-  init?(keptFor key: ItemKey, in folder: OutputFolder) throws(SystemError) {
+  init?(keptFor key: PartialKey, in folder: OutputFolder) throws(SystemError) {
     guard let (file, size) = try folder.partials().open(key) else { return nil }
     self.folder = folder
     self.file = file
     self.size = size
-    name = PartialFolder.name(of: key)
+    name = key.name
     isKept = true
   }
 
@@ -60,11 +60,11 @@ struct PartialFile: ~Copyable {
     size += Int64(bytes.count)
   }
 
-  /// Gives it a name by which a later attempt finds it, in place of an older one for the same item.
-  mutating func keep(for key: ItemKey) throws(SystemError) {
+  /// Gives it a name by which a later attempt finds it, in place of an older one with the same key.
+  mutating func keep(for key: PartialKey) throws(SystemError) {
     guard !isKept else { return }
     try folder.partials().name(file, name, for: key)
-    name = PartialFolder.name(of: key)
+    name = key.name
     isKept = true
   }
 

@@ -15,8 +15,7 @@ internal import Synchronization
 /// nobody mistakes them for downloads.
 ///
 /// A partial file is locked for as long as it is open: a run tells the files of a killed run from
-/// those of one that is still under way. One that is to be found again is named after its item's
-/// key; a key is made with its journal, so that runs with different journals do not meet.
+/// those of one that is still under way. One that is to be found again is named after its key.
 final class PartialFolder: Sendable {
   private let folder: OpenFile
   private var descriptor: Int32 { folder.number }
@@ -36,20 +35,6 @@ final class PartialFolder: Sendable {
   var isThere: Bool {
     var status = stat()
     return fstat(descriptor, &status) == 0 && status.st_nlink > 0
-  }
-
-  /// The name by which an item's partial file is found again.
-  static func name(of key: ItemKey) -> String {
-    let digits = String(key.rawValue, radix: 16)
-    return prefix + String(repeating: "0", count: 16 - digits.count) + digits
-  }
-
-  /// The item whose partial file has this name, or nil if it is none that is found again.
-  private static func key(of name: String) -> ItemKey? {
-    guard name.utf8.count == prefix.utf8.count + 16, name.hasPrefix(prefix),
-      let number = Int64(name.dropFirst(prefix.count), radix: 16), number >= 0
-    else { return nil }
-    return ItemKey(rawValue: number)
   }
 
   private static func uniqueName() -> String {
@@ -72,9 +57,9 @@ final class PartialFolder: Sendable {
     }
   }
 
-  /// Opens and locks the file kept for an item, at its end; nil if there is none to be had.
-  func open(_ key: ItemKey) throws(SystemError) -> (OpenFile, size: Int64)? {
-    let number = openat(descriptor, Self.name(of: key), O_RDWR | O_NOFOLLOW | O_CLOEXEC)
+  /// Opens and locks a kept file, at its end; nil if there is none to be had.
+  func open(_ key: PartialKey) throws(SystemError) -> (OpenFile, size: Int64)? {
+    let number = openat(descriptor, key.name, O_RDWR | O_NOFOLLOW | O_CLOEXEC)
     guard number >= 0 else {
       if errno == ENOENT || errno == ELOOP { return nil }
       throw SystemError(errno)
@@ -87,18 +72,18 @@ final class PartialFolder: Sendable {
     return (file, Int64(status.st_size))
   }
 
-  /// The length of the file kept for an item, or nil if there is none.
-  func size(of key: ItemKey) -> Int64? {
+  /// The length of a kept file, or nil if there is none.
+  func size(of key: PartialKey) -> Int64? {
     var status = stat()
-    guard fstatat(descriptor, Self.name(of: key), &status, AT_SYMLINK_NOFOLLOW) == 0,
+    guard fstatat(descriptor, key.name, &status, AT_SYMLINK_NOFOLLOW) == 0,
       status.st_mode & S_IFMT == S_IFREG
     else { return nil }
     return Int64(status.st_size)
   }
 
-  /// Names an open file after its item, in place of an older one.
-  func name(_ file: OpenFile, _ present: String?, for key: ItemKey) throws(SystemError) {
-    let name = Self.name(of: key)
+  /// Names an open file after its key, in place of an older one.
+  func name(_ file: OpenFile, _ present: String?, for key: PartialKey) throws(SystemError) {
+    let name = key.name
     if let present {
       guard renameat(descriptor, present, descriptor, name) == 0 else { throw SystemError(errno) }
       return
@@ -130,9 +115,9 @@ final class PartialFolder: Sendable {
   func remove(_ name: String) { unlinkat(descriptor, name, 0) }
 
   /// Removes what killed runs left behind, but for the files of items that can still go on.
-  func removeAbandoned(keeping isWanted: (ItemKey) async -> Bool) async {
+  func removeAbandoned(keeping isWanted: (PartialKey) async -> Bool) async {
     for name in names() {
-      if let key = Self.key(of: name), await isWanted(key) { continue }
+      if let key = PartialKey(name: name), await isWanted(key) { continue }
       let number = openat(descriptor, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
       guard number >= 0 else { continue }
       let file = OpenFile(number)

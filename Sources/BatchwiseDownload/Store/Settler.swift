@@ -4,7 +4,8 @@
 ///
 /// A row that is written before its file has the name is worth nothing if the process ends in
 /// between, for the next run finds no file. The other way round a file would be there that nobody
-/// knows, and the next run would fetch it again.
+/// knows, and the next run would fetch it again. A file that takes another's place is named first,
+/// though: the next run would find that other one, and believe the row if it has the same length.
 struct Settler {
   let journal: (any DownloadJournal)?
   let folder: OutputFolder
@@ -18,25 +19,61 @@ struct Settler {
   func settle(
     _ news: [DownloadNews]
   ) async throws(JournalError) -> [(WholeFile, Settlement)] {
-    var records: [ItemRecord] = []
-    var files: [(file: WholeFile, path: OutputPath)] = []
-    for news in news {
-      if let file = news.file {
-        let path = path(for: file)
-        files.append((file, path))
-        records.append(file.record(as: path))
-      } else if let record = news.record {
-        records.append(record)
-      }
-      // What nothing remembers is never gone on with.
-      if journal == nil, let item = news.brokenOff { folder.removePartial(of: item.key) }
+    var entries = news.map { news -> Entry in
+      guard let file = news.file else { return Entry(record: news.record) }
+      let path = path(for: file)
+      let settlement = replaces(file, path) ? try? name(file, path) : nil
+      return Entry(
+        record: file.record(as: path), file: (file, path), settlement: settlement)
     }
-    if !records.isEmpty { try await journal?.append(records) }
+    try await record(&entries)
+    for news in news {
+      if let key = news.useless(isRemembered: journal != nil) { folder.removePartial(key) }
+    }
     var settlements: [(WholeFile, Settlement)] = []
-    for (file, path) in files {
-      settlements.append((file, try await settle(file, as: path)))
+    for entry in entries {
+      guard let (file, path) = entry.file else { continue }
+      if let settlement = entry.settlement {
+        settlements.append((file, settlement))
+      } else {
+        settlements.append((file, try await settle(file, as: path)))
+      }
     }
     return settlements
+  }
+
+  /// A piece of news on its way into the journal.
+  private struct Entry {
+    let record: ItemRecord?
+    /// The whole file that it is about, and the path that it is to get.
+    var file: (WholeFile, OutputPath)?
+    /// What has come of the file, if that is known already.
+    var settlement: Settlement?
+  }
+
+  /// Adds the records to the journal.
+  ///
+  /// Where the disk is full, it may be the files without a name that take the room which the journal
+  /// lacks. The later half of them is then given up for the others, if need be again and again: each run
+  /// leaves less to do than the one before.
+  private func record(_ entries: inout [Entry]) async throws(JournalError) {
+    var rest = entries[...]
+    while true {
+      let records = rest.compactMap(\.record)
+      if records.isEmpty { return }
+      do throws(JournalError) {
+        return try await journal?.append(records) ?? ()
+      } catch {
+        let waiting = rest.indices.filter { rest[$0].file != nil && rest[$0].settlement == nil }
+        guard error.kind == .diskFull, waiting.count > 1 else { throw error }
+        let middle = waiting[waiting.count / 2]
+        for index in middle..<rest.endIndex where entries[index].settlement == nil {
+          entries[index].file?.0.giveUp()
+          entries[index].settlement = .failed(DownloadFailure(disk: .noSpace))
+        }
+        rest = rest[..<middle]
+      }
+    }
   }
 
   /// The path that a file is going to get, as far as can be seen before.

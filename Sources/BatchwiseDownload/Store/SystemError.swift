@@ -26,6 +26,9 @@ public struct SystemError: Error, Sendable, Equatable, CustomStringConvertible {
   /// What is said of a device or file that cannot be read as it should.
   static let inputOutput = SystemError(EIO)
 
+  /// What is said of a device that is full.
+  static let noSpace = SystemError(ENOSPC)
+
   /// Whether the device is full, or its owner's share of it used up.
   public var meansFull: Bool { code == ENOSPC || code == EDQUOT }
 

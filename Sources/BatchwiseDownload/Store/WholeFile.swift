@@ -49,7 +49,9 @@ final class WholeFile: Sendable {
     try partial.withLock { partial throws(DownloadFailure) in
       if partial == nil, download == nil {
         do throws(SystemError) {
-          partial = try PartialFile(keptFor: job.item.key, in: folder)
+          if let state = stored.validator {
+            partial = try PartialFile(keptFor: PartialKey(job.item.key, state), in: folder)
+          }
         } catch {
           throw DownloadFailure(disk: error)
         }
@@ -62,10 +64,13 @@ final class WholeFile: Sendable {
       if result == .unchanged { partial?.discard() }
       partial = nil
       // Of an earlier attempt that could not be gone on with.
-      if job.resume != nil { folder.removePartial(of: job.item.key) }
+      if let resume = job.resume { folder.removePartial(resume.partialKey(of: job.item.key)) }
       return result
     }
   }
+
+  /// Gives the bytes up, unless they are kept for a later attempt.
+  func giveUp() { partial.withLock { $0 = nil } }
 
   /// Whether a file of an earlier run that has the path holds the same bytes.
   func isThere(as path: OutputPath, in folder: OutputFolder) -> Bool {

@@ -101,14 +101,14 @@ struct DownloadAttempt: ~Copyable {
 
   /// The first request.
   mutating func begin() -> Request {
-    guard job.resume != nil, let folder = context.destination.folder else { return request() }
+    guard let resume = job.resume, let folder = context.destination.folder else { return request() }
     do throws(SystemError) {
-      file = try PartialFile(keptFor: job.item.key, in: folder)
+      file = try PartialFile(keptFor: resume.partialKey(of: job.item.key), in: folder)
     } catch {
       trouble = DownloadFailure(disk: error)
     }
     let size = file?.size ?? 0
-    if size == 0 || size > resume?.total ?? .max { startAnew() }
+    if size == 0 || size > resume.total ?? .max { startAnew() }
     return request()
   }
 
@@ -250,11 +250,11 @@ struct DownloadAttempt: ~Copyable {
 
   /// Keeps a file for a later attempt once enough of it is there.
   private mutating func keepIfLong() {
-    guard size >= Self.worthKeeping, resume != nil, beginning == nil, file?.isKept == false else {
+    guard size >= Self.worthKeeping, let resume, beginning == nil, file?.isKept == false else {
       return
     }
     do throws(SystemError) {
-      try file?.keep(for: job.item.key)
+      try file?.keep(for: resume.partialKey(of: job.item.key))
       isNewlyKept = true
     } catch {
       trouble = DownloadFailure(disk: error)
@@ -424,6 +424,6 @@ struct DownloadAttempt: ~Copyable {
         duration: .now - startedAt,
         proof: wanted != nil ? .checksum : isMeasured ? .length : .unverified,
         sha256: checksums.first { $0.algorithm == .sha256 }),
-      validator: head.validator ?? resume?.validator)
+      validator: resume?.validator ?? head.validator)
   }
 }

@@ -14,7 +14,8 @@ extension Database {
       return .diskFull(name)
     case SQLITE_IOERR where code == SQLITE_IOERR | 2 << 8:
       return damaged("It ends too early")  // SQLITE_IOERR_SHORT_READ, which Swift leaves out.
-    case SQLITE_CORRUPT:
+    // What is written keeps all rules, unless what is there breaks them.
+    case SQLITE_CORRUPT, SQLITE_CONSTRAINT:
       return damaged(words)
     case SQLITE_IOERR where system.meansFull, SQLITE_CANTOPEN where system.meansFull:
       return .diskFull(name)

@@ -8,12 +8,12 @@ internal import BatchwiseDownload
 enum RecordColumns {
   static let list = """
     id, key, state, url, name, size, digest, validator, dated, reason, status, attempts, message, \
-    remedy, pause
+    remedy, pause, part, part_dated, part_size
     """
 
   static let insert = """
     INSERT INTO record (\(list)) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, \
-    ?14, ?15)
+    ?14, ?15, ?16, ?17, ?18)
     """
 
   /// The values of the column `state`.
@@ -38,13 +38,11 @@ enum RecordColumns {
     statement.bind(id, 1)
     statement.bind(record.key.rawValue, 2)
     try statement.bind(text: buffer.add(record.url), 4)
+    if let file = record.earlier { try bind(file, to: statement, &buffer) }
     switch record.state {
     case .done(let file):
       statement.bind(State.done, 3)
-      try statement.bind(text: buffer.add(file.path), 5)
-      statement.bind(file.bytes, 6)
-      if let digest = file.sha256 { try statement.bind(blob: buffer.add(digest), 7) }
-      if let validator = file.validator { try bind(validator, to: statement, &buffer) }
+      try bind(file, to: statement, &buffer)
     case .failed(let failure, let attempts, let resume):
       statement.bind(State.failed, 3)
       if let resume { try bind(resume, to: statement, &buffer) }
@@ -64,21 +62,31 @@ enum RecordColumns {
   }
 
   private static func bind(
-    _ point: ResumePoint, to statement: Statement, _ buffer: inout TextBuffer
+    _ file: StoredFile, to statement: Statement, _ buffer: inout TextBuffer
   ) throws(JournalError) {
-    if let total = point.total { statement.bind(total, 6) }
-    try bind(point.validator, to: statement, &buffer)
+    try statement.bind(text: buffer.add(file.path), 5)
+    statement.bind(file.bytes, 6)
+    if let digest = file.sha256 { try statement.bind(blob: buffer.add(digest), 7) }
+    if let validator = file.validator { try bind(validator, at: 8, of: statement, &buffer) }
   }
 
   private static func bind(
-    _ validator: Validator, to statement: Statement, _ buffer: inout TextBuffer
+    _ point: ResumePoint, to statement: Statement, _ buffer: inout TextBuffer
+  ) throws(JournalError) {
+    try bind(point.validator, at: 16, of: statement, &buffer)
+    if let total = point.total { statement.bind(total, 18) }
+  }
+
+  /// Binds a validator to the parameter at an index and to the next one.
+  private static func bind(
+    _ validator: Validator, at index: Int32, of statement: Statement, _ buffer: inout TextBuffer
   ) throws(JournalError) {
     switch validator {
     case .entityTag(let tag):
-      try statement.bind(text: buffer.add(tag), 8)
+      try statement.bind(text: buffer.add(tag), index)
     case .lastModified(let date, let isStrong):
-      try statement.bind(text: buffer.add(date), 8)
-      statement.bind(isStrong ? 1 : 0, 9)
+      try statement.bind(text: buffer.add(date), index)
+      statement.bind(isStrong ? 1 : 0, index + 1)
     }
   }
 
@@ -87,13 +95,17 @@ enum RecordColumns {
     let fixed = 160
     let others =
       switch record.state {
-      case .done(let file): file.path.utf8.count + length(of: file.validator)
+      case .done(let file): length(of: file)
       case .failed(let failure, _, let resume):
         failure.message.utf8.count + length(of: resume?.validator)
       case .partial(let point): length(of: point.validator)
       case .left: 0
       }
-    return record.url.utf8.count + others + fixed
+    return record.url.utf8.count + length(of: record.earlier) + others + fixed
+  }
+
+  private static func length(of file: StoredFile?) -> Int {
+    file.map { $0.path.utf8.count + length(of: $0.validator) } ?? 0
   }
 
   private static func length(of validator: Validator?) -> Int {
@@ -118,21 +130,18 @@ enum RecordColumns {
 
   /// The record in a row that has the columns of ``list``.
   static func record(in row: Statement, isForgotten: Bool) throws(JournalError) -> ItemRecord {
-    ItemRecord(
-      key: ItemKey(rawValue: try row.count(1)), url: try row.text(3), state: try state(in: row),
-      isForgotten: isForgotten)
+    let state = try state(in: row)
+    var earlier: StoredFile?
+    if case .done = state {} else if !row.isNull(4) { earlier = try storedFile(in: row) }
+    return ItemRecord(
+      key: ItemKey(rawValue: try row.count(1)), url: try row.text(3), state: state,
+      earlier: earlier, isForgotten: isForgotten)
   }
 
   private static func state(in row: Statement) throws(JournalError) -> ItemRecord.State {
     switch try row.number(2) {
     case State.done:
-      return .done(
-        StoredFile(
-          path: try row.text(4), bytes: try row.count(5),
-          sha256: try row.optional(6) { (column) throws(JournalError) in
-            try checksum(try row.blob(column), row)
-          },
-          validator: row.isNull(7) ? nil : try validator(in: row)))
+      return .done(try storedFile(in: row))
     case State.failed:
       let word = try row.text(9)
       guard let reason = DownloadFailure.Reason(rawValue: word) else {
@@ -143,7 +152,7 @@ enum RecordColumns {
         try row.text(12), remedy: try remedy(in: row))
       return .failed(
         failure, attempts: Int(try row.count(11)),
-        row.isNull(7) ? nil : try resumePoint(in: row))
+        row.isNull(15) ? nil : try resumePoint(in: row))
     case State.partial:
       return .partial(try resumePoint(in: row))
     case State.left:
@@ -153,13 +162,25 @@ enum RecordColumns {
     }
   }
 
-  private static func resumePoint(in row: Statement) throws(JournalError) -> ResumePoint {
-    ResumePoint(validator: try validator(in: row), total: try row.optional(5, row.count))
+  private static func storedFile(in row: Statement) throws(JournalError) -> StoredFile {
+    StoredFile(
+      path: try row.text(4), bytes: try row.count(5),
+      sha256: try row.optional(6) { (column) throws(JournalError) in
+        try checksum(try row.blob(column), row)
+      },
+      validator: row.isNull(7) ? nil : try validator(in: row, at: 7))
   }
 
-  private static func validator(in row: Statement) throws(JournalError) -> Validator {
-    let text = try row.text(7)
-    switch try row.optional(8, row.number) {
+  private static func resumePoint(in row: Statement) throws(JournalError) -> ResumePoint {
+    ResumePoint(
+      validator: try validator(in: row, at: 15), total: try row.optional(17, row.count))
+  }
+
+  private static func validator(
+    in row: Statement, at column: Int32
+  ) throws(JournalError) -> Validator {
+    let text = try row.text(column)
+    switch try row.optional(column + 1, row.number) {
     case nil: return .entityTag(text)
     case 0: return .lastModified(text, isStrong: false)
     case 1: return .lastModified(text, isStrong: true)

@@ -19,7 +19,9 @@ struct Schema {
   static let current = Schema(steps: [
     // `record` is only ever appended to; `place` says which of an item's records counts, and knows
     // nothing yet of records behind `folded`. Each `forgotten` and earlier one is to be done again.
-    // `done`, `bytes` and `earlier` count what `place` knows.
+    // `done`, `bytes` and `earlier` count what `place` knows. What `name` to `dated` say is the file, or
+    // the earlier one of an item that is not done; `part` and the columns after it are what it can go on
+    // from.
     """
     CREATE TABLE journal (
       salt INTEGER NOT NULL,
@@ -45,7 +47,10 @@ struct Schema {
       attempts INTEGER,
       message TEXT,
       remedy INTEGER,
-      pause BLOB
+      pause BLOB,
+      part TEXT,
+      part_dated INTEGER,
+      part_size INTEGER
     );
     CREATE INDEX unfinished ON record (state) WHERE state > 0;
     CREATE TABLE place (key INTEGER PRIMARY KEY, id INTEGER NOT NULL);

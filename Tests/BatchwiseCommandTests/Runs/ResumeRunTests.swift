@@ -247,6 +247,49 @@ extension CommandRuns {
       #expect(try whole.events.of("done").first?.sha256 == done.sha256)
     }
 
+    @Test("A killed run that fetched what was done is gone on with, and takes the old file's place")
+    func killedWhileReplacing() async throws {
+      origin.on("/a", .file(second, ["ETag: \"0\""]))
+      #expect(try await setting.fetch(list: [origin.url("/a")]).status == 0)
+      try await leavePart(["--fresh"])
+      setting.expect(second, as: "a")
+      let kept = try #require(setting.partialSize)
+      origin.on("/a", .file(first, Self.tag))
+      #expect(try await setting.fetch(list: [origin.url("/a")]).status == 0)
+      #expect(origin.record.requests.last?.offset == kept)
+      setting.expectOnly(["a": first])
+      #expect(setting.partials.isEmpty)
+    }
+
+    @Test("What failed while it was fetched anew still takes its old file's place")
+    func failedWhileReplacing() async throws {
+      origin.on("/a", .file(second, ["ETag: \"0\""]))
+      #expect(try await setting.fetch(list: [origin.url("/a")]).status == 0)
+      origin.on("/a", .status(404))
+      #expect(try await setting.fetch(["--fresh"], list: [origin.url("/a")]).status == 1)
+      setting.expectOnly(["a": second])
+      origin.on("/a", .file(first, Self.tag))
+      #expect(try await setting.fetch(["--retry-failed"], list: [origin.url("/a")]).status == 0)
+      setting.expectOnly(["a": first])
+    }
+
+    @Test("A part of a new state leaves the part of the old one alone until it is recorded")
+    func partsOfTwoStates() async throws {
+      try await leavePart()
+      let new = MisbehavingOrigin.Gate()
+      let tag = ["ETag: \"2\""]
+      origin.on("/a", .answer(fields: tag, second, upTo: 1_600_000, heldAt: new))
+      let run = try setting.start(list: [origin.url("/a")])
+      await new.arrivals(1)
+      while setting.partialSize != 1_600_000 { try await Task.sleep(for: .milliseconds(2)) }
+      await setting.kill(run)
+      origin.on("/a", .file(second, tag))
+      #expect(try await setting.fetch(list: [origin.url("/a")]).status == 0)
+      #expect(origin.record.requests.last?.offset == 1_600_000)
+      setting.expectOnly(["a": second])
+      #expect(setting.partials.isEmpty)
+    }
+
     @Test("A file that has changed between two runs is entirely the new one")
     func changedBetweenRuns() async throws {
       try await leavePart()
@@ -356,14 +399,13 @@ extension CommandRuns {
       let new = ["ETag: \"2\""]
       origin.on("/a", .file(second, new, upTo: 1_500_000, heldAt: gate))
       let run = try setting.start(["--refresh"], list: [origin.url("/a")])
-      while setting.partials.isEmpty, run.isRunning { try await Task.sleep(for: .milliseconds(2)) }
+      try await setting.waitForJournal(run) { $0.partial == 1 }
+      while setting.partialSize != 1_500_000 { try await Task.sleep(for: .milliseconds(2)) }
       await setting.kill(run)
       setting.expect(first, as: "a")
-      let plain = try await setting.fetch(list: [origin.url("/a")])
-      #expect(try plain.events.of("skipped").map(\.reason) == ["already-done"])
-      setting.expectOnly(["a": first])
       origin.on("/a", .file(second, new))
-      #expect(try await setting.fetch(["--refresh"], list: [origin.url("/a")]).status == 0)
+      #expect(try await setting.fetch(list: [origin.url("/a")]).status == 0)
+      #expect(origin.record.requests.last?.offset == 1_500_000)
       setting.expectOnly(["a": second])
     }
 
@@ -387,21 +429,6 @@ extension CommandRuns {
       setting.expectOnly(["a": first])
       let again = try await setting.fetch(list: [origin.url("/a")])
       #expect(try again.events.of("skipped").map(\.reason) == ["already-done"])
-    }
-
-    @Test("A fresh run that is killed replaces in the end what was written before")
-    func brokenFresh() async throws {
-      origin.on("/a", .file(first, Self.tag))
-      #expect(try await setting.fetch(list: [origin.url("/a")]).status == 0)
-      let new = ["ETag: \"2\""]
-      origin.on("/a", .file(second, new, upTo: 1_500_000, heldAt: gate))
-      let run = try setting.start(["--fresh"], list: [origin.url("/a")])
-      while setting.partials.isEmpty, run.isRunning { try await Task.sleep(for: .milliseconds(2)) }
-      await setting.kill(run)
-      setting.expect(first, as: "a")
-      origin.on("/a", .file(second, new))
-      #expect(try await setting.fetch(list: [origin.url("/a")]).status == 0)
-      setting.expectOnly(["a": second])
     }
 
     @Test("Whole runs that are no one's any more leave no parts behind")
@@ -438,12 +465,13 @@ extension CommandRuns {
     // MARK: -
 
     /// Kills a run that has received the greater part of a file.
-    private func leavePart() async throws {
+    private func leavePart(_ options: [String] = []) async throws {
+      let files = setting.files
       origin.on("/a", .file(first, Self.tag, upTo: 1_500_000, heldAt: gate))
-      let run = try setting.start(list: [origin.url("/a")])
+      let run = try setting.start(options, list: [origin.url("/a")])
       try await setting.waitForJournal(run) { $0.partial == 1 }
       await setting.kill(run)
-      #expect(setting.files.isEmpty)
+      #expect(setting.files == files)
       #expect(setting.partials.count == 1)
     }
   }

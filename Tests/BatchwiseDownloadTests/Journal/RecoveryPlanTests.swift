@@ -14,18 +14,20 @@ struct RecoveryPlanTests {
 
   private func plan(
     _ state: ItemRecord.State?, refreshes: Bool = false, retries: Bool = false,
-    forgotten: Bool = false, size: Int64? = nil, partialSize: Int64? = nil, url: String = url
+    earlier: StoredFile? = nil, forgotten: Bool = false, size: Int64? = nil,
+    partialSize: Int64? = nil, url: String = url
   ) -> RecoveryPlan {
     var options = DownloadOptions.Recorded()
     options.refreshesDone = refreshes
     options.retriesFailed = retries
     let record = state.map {
       ItemRecord(
-        key: ItemKey(rawValue: 1), url: Self.url, state: $0, isForgotten: forgotten)
+        key: ItemKey(rawValue: 1), url: Self.url, state: $0, earlier: earlier,
+        isForgotten: forgotten)
     }
     return RecoveryPlan(
       record, url: url, options: options, size: { $0 == "a" ? size : nil },
-      partialSize: { partialSize })
+      partialSize: { $0 == Self.file.validator ? partialSize : nil })
   }
 
   @Test("What has no record is fetched, and so is what another address has the record of")
@@ -77,6 +79,22 @@ struct RecoveryPlanTests {
     #expect(
       plan(.partial(Self.point)) == .fetch(previous: nil, isConditional: false, resume: Self.point))
     #expect(plan(.left) == .new)
+  }
+
+  @Test("What is not done yet may replace the earlier file, which is there still")
+  func earlier() {
+    let states: [(ItemRecord.State, ResumePoint?)] = [
+      (.partial(Self.point), Self.point), (.failed(Self.failure, attempts: 1, nil), nil),
+      (.failed(Self.failure, attempts: 1, Self.point), Self.point), (.left, nil),
+    ]
+    for (state, point) in states {
+      #expect(
+        plan(state, retries: true, earlier: Self.file, size: 7)
+          == .fetch(previous: Self.file, isConditional: false, resume: point))
+      #expect(
+        plan(state, earlier: Self.file, forgotten: true, size: 7)
+          == .fetch(previous: Self.file, isConditional: false, resume: nil))
+    }
   }
 
   @Test("Of what was forgotten only the path is known, which may be replaced")

@@ -152,14 +152,17 @@ struct OutputFolderTests {
     try FileManager.default.createDirectory(
       atPath: parent.path + "/.batchwise/partial-folder", withIntermediateDirectories: false)
 
-    // Two that belong to items, of which one can still be gone on with.
-    try parent.write([1], to: ".batchwise/" + PartialFolder.name(of: ItemKey(rawValue: 7)))
-    try parent.write([1], to: ".batchwise/" + PartialFolder.name(of: ItemKey(rawValue: .max)))
+    // Three that belong to items, of which one can still be gone on with.
+    let wanted = PartialKey(ItemKey(rawValue: 7), .entityTag("\"now\""))
+    let others = [
+      PartialKey(ItemKey(rawValue: 7), .entityTag("\"before\"")),
+      PartialKey(ItemKey(rawValue: .max), .entityTag("\"now\"")),
+    ]
+    for key in [wanted] + others { try parent.write([1], to: ".batchwise/" + key.name) }
 
     let later = try OutputFolder(path: parent.path, namelessFiles: false)
-    await later.removeAbandonedPartials { $0 == ItemKey(rawValue: 7) }
-    let expected =
-      kept + ["journal.sqlite", "partial-0000000000000007", "partial-folder", "partial-link"]
+    await later.removeAbandonedPartials { $0 == wanted }
+    let expected = kept + ["journal.sqlite", wanted.name, "partial-folder", "partial-link"]
     #expect(partials(of: parent) == expected.sorted())
     #expect(try inUse.commit(as: name("a"), replacing: false) == .committed)
     #expect(parent["a"] == [])

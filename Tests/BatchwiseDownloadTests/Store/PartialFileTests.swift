@@ -30,7 +30,7 @@ struct PartialFileTests {
   func readElsewhere(namelessFiles: Bool) throws {
     let parent = try TemporaryFolder()
     let folder = try OutputFolder(path: parent.path, namelessFiles: namelessFiles)
-    let key = ItemKey(rawValue: 7)
+    let key = PartialKey(ItemKey(rawValue: 7), .entityTag("\"1\""))
     let reader = try kept("12345", for: key, in: folder)
     let size = try PartialFile(keptFor: key, in: folder)?.size
     #expect(size == 5)
@@ -39,12 +39,36 @@ struct PartialFileTests {
 
   /// Keeps a file for a later attempt, and returns what somebody else still holds of it.
   private func kept(
-    _ text: String, for key: ItemKey, in folder: OutputFolder
+    _ text: String, for key: PartialKey, in folder: OutputFolder
   ) throws -> OpenFile {
     var file = try PartialFile(in: folder)
     try Array(text.utf8).withUnsafeBytes { try file.write($0) }
     try file.keep(for: key)
     return file.file
+  }
+
+  @Test("Parts of two states of a file lie side by side", arguments: [true, false])
+  func twoStates(namelessFiles: Bool) throws {
+    let parent = try TemporaryFolder()
+    let folder = try OutputFolder(path: parent.path, namelessFiles: namelessFiles)
+    let keys = ["old", "new"].map { PartialKey(ItemKey(rawValue: 7), .entityTag($0)) }
+    for (text, key) in zip(["123", "12345"], keys) { _ = try kept(text, for: key, in: folder) }
+    #expect(keys.map(folder.partialSize) == [3, 5])
+    folder.removePartial(keys[0])
+    #expect(keys.map(folder.partialSize) == [nil, 5])
+  }
+
+  @Test("A part's name holds its key, and no other name does")
+  func keyInName() {
+    for (item, tag) in [(0, ""), (1, "\"a\""), (Int64.max, "W/\"b\"")] {
+      let key = PartialKey(ItemKey(rawValue: item), .entityTag(tag))
+      #expect(PartialKey(name: key.name) == key)
+      for name in [key.name + "0", "x" + key.name, String(key.name.dropLast()), "partial-1-2"] {
+        #expect(PartialKey(name: name) == nil, "\(name)")
+      }
+    }
+    #expect(PartialKey(name: "partial-ffffffffffffffff-0000000000000000") == nil)
+    #expect(PartialKey(name: "partial-+000000000000001-0000000000000000") == nil)
   }
 
   @Test("An empty file is a file", arguments: [true, false])
