@@ -42,6 +42,8 @@ package final class DownloadRun: Sendable {
     /// How often the alarm was set.
     var wakes = 0
     var hasRun = false
+    /// Whether no further item will be read.
+    var hasRead = false
   }
 
   /// Prepares one run.
@@ -172,6 +174,9 @@ package final class DownloadRun: Sendable {
       await group.next()
       group.cancelAll()
     }
+    // What a stop has left is news, and the run is not over before.
+    guarded.withLock { $0.hasRead = true }
+    update { _, _ in }
   }
 
   private func readItems(of source: some WorkSource) async {
@@ -187,20 +192,27 @@ package final class DownloadRun: Sendable {
       do {
         items = try await source.next(upTo: room)
       } catch {
-        if Task.isCancelled { return }
+        if Task.isCancelled { break }
         let ending = (error as? ListFormatError).map(DownloadReport.Ending.listNotUnderstood)
         return stop(ending ?? .listUnreadable(String(describing: error)))
       }
-      // A cancelled source may say anything, even that the list has ended in the midst of a line.
-      if Task.isCancelled { return }
-      guard let items else { return update { state, _ in state.listEnded() } }
-      do throws(JournalError) {
-        let entries = try await recovery.entries(for: items, from: read + 1)
+      if let items {
+        await add(items, from: read + 1)
         read += items.count
-        inParts(entries) { part in update { $0.add(part, at: $1) } }
-      } catch {
-        return stop(.journalFailed(error))
+      } else if !Task.isCancelled {
+        return update { state, _ in state.listEnded() }
       }
+    }
+    await add(source.takeBuffered(), from: read + 1)
+  }
+
+  /// Finds out what is to be done about items of the list, the first of which has that number.
+  private func add(_ items: [WorkItem], from first: Int) async {
+    do throws(JournalError) {
+      let entries = try await recovery.entries(for: items, from: first)
+      inParts(entries) { part in update { $0.add(part, at: $1) } }
+    } catch {
+      stop(.journalFailed(error))
     }
   }
 
@@ -336,7 +348,9 @@ package final class DownloadRun: Sendable {
       // Not cut short by cancellation: what is in flight is awaited, and reported if it is done.
       await newsSignal.wait()
       if !guarded.withLock({ $0.state.isOver }) { try? await Task.sleep(for: Self.gathering) }
-      let (news, isOver) = guarded.withLock { ($0.state.takeNews(), $0.state.isOver) }
+      let (news, isOver) = guarded.withLock {
+        ($0.state.takeNews(), $0.state.isOver && $0.hasRead)
+      }
       if !news.isEmpty { await settle(news, reportingTo: sink) }
       if isOver, news.isEmpty { return }
     }

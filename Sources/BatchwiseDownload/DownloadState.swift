@@ -100,9 +100,8 @@ struct DownloadState {
 
   // MARK: - The list
 
-  /// The list brought further items.
+  /// The list brought further items; after a stop they are left.
   mutating func add(_ entries: some Sequence<ListEntry>, at moment: Moment) {
-    guard ending == nil else { return }
     for entry in entries {
       lastID += 1
       status.read = lastID
@@ -131,6 +130,13 @@ struct DownloadState {
       if let path = file.outputPath { names.release(path) }
       return skip(lastID, item, .alreadyDone, file: file.path, moment)
     case .collision: return collide(item, moment)
+    case .rename where ending != nil:
+      status.left += 1
+      news.append(.left(DownloadNews.Remains(item: item), isRecorded: true))
+    case .fetch(let previous, _, let resume) where ending != nil:
+      status.left += 1
+      let remains = DownloadNews.Remains(item: item, resume: resume, earlier: previous)
+      news.append(.left(remains, isRecorded: previous != nil || resume != nil))
     case .failedBefore(let failure, let attempts):
       status.failed += 1
       let event = event(.failed(failure, attempts: attempts), lastID, item, moment)

@@ -61,6 +61,13 @@ extension Fetch {
     }
   }
 
+  /// Keeps the files that the run uses from being replaced by what it downloads.
+  func protect(_ descriptors: [Int32?], in folder: OutputFolder) {
+    for descriptor in descriptors.compactMap(\.self) { folder.protect(descriptor) }
+    guard let journal = options.journal else { return }
+    for suffix in ["", "-wal", "-shm", "-lock"] { folder.protect(path: journal + suffix) }
+  }
+
   /// Opens the file for what is not done at the end, unless it is the list.
   func openUnfinished(besides list: Int32?) throws(Refusal) -> OutputStream? {
     guard let path = options.unfinished else { return nil }

@@ -62,6 +62,7 @@ struct Fetch {
     let journal = try await openJournal(in: folder)
     // Not before the journal is this run's alone: they may be files that another run is writing.
     for stream in [writer?.stream, unfinished] { stream?.empty() }
+    protect([list, writer?.stream.descriptor, unfinished?.descriptor], in: folder)
     var run = options.run
     run.limit = limit(for: Self.raisedOpenFiles())
     if let maxTime = options.maxTime { run.longestPause = min(run.longestPause, maxTime) }
@@ -92,7 +93,8 @@ struct Fetch {
     let sink = FetchSink(
       display, parts.writer, parts.unfinished, options.isVerbose ? verboseLine : nil, describe,
       stop: interrupt)
-    await sink.write([.run(limit: downloader.status.limit, output: options.output)])
+    let limit = downloader.status.limit
+    await sink.write([.run(limit: limit, output: options.output)])
 
     let isOverdue = Atomic(false)
     let run = Task { await downloader.run(source(parts.list), reportingTo: sink) }
@@ -123,6 +125,11 @@ struct Fetch {
 
     if !options.isQuiet || report.status.failed > 0 { display.write(sink.failures) }
     if !options.isQuiet {
+      if report.status.limit < limit, !options.run.findsLimit {
+        display.write(
+          "batchwise: --limit \(limit): lowered to \(report.status.limit) on the way, for no more "
+            + "files can be open\n")
+      }
       display.write(summaryText(report))
       display.write(nextSteps(report, sink.reasons, hasJournal: options.usesJournal))
     }

@@ -24,6 +24,10 @@ struct FetchList: WorkSource {
     if let items = arguments.next(upTo: count) { return items }
     return try await list?.next(upTo: count)
   }
+
+  mutating func takeBuffered() -> [WorkItem] {
+    (arguments.next(upTo: .max) ?? []) + (list?.takeBuffered() ?? [])
+  }
 }
 
 /// Where the items go that are neither done nor skipped, as a list that can be read again.

@@ -36,6 +36,9 @@ public struct URLListReader: WorkSource {
     }
   }
 
+  /// Takes out the items whose lines are complete and that have not been returned.
+  public mutating func takeBuffered() -> [WorkItem] { (try? complete(upTo: .max)) ?? [] }
+
   /// The items that need no further bytes.
   private mutating func complete(upTo count: Int) throws(ListFormatError) -> [WorkItem] {
     var items: [WorkItem] = []

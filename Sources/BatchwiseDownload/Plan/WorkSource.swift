@@ -5,12 +5,24 @@ public protocol WorkSource: Sendable {
   /// Waits for the next items and returns them as soon as there is one.
   ///
   /// Called by one task, one call after the other, and not again after nil or an error. When that
-  /// task is cancelled the call ends soon, with whatever it likes: what it returns is not begun.
+  /// task is cancelled the call ends soon. The items that it then returns are left and not begun; an
+  /// end or an error means nothing then.
   ///
   /// - Parameter count: The most items to return, at least 1.
   /// - Returns: Between one and `count` items in the order of the list, or nil at its end.
   /// - Throws: When the list cannot be read on. The run then begins nothing more, and ends.
   mutating func next(upTo count: Int) async throws -> [WorkItem]?
+
+  /// Takes out what has been read already and not been returned, by default nothing; the last call.
+  ///
+  /// It is asked of a source that cannot be read a second time, such as a pipe, when the run ends before
+  /// the list does. What it returns is left and not begun.
+  mutating func takeBuffered() -> [WorkItem]
+}
+
+extension WorkSource {
+  /// Nothing: all that has been read has been returned.
+  public mutating func takeBuffered() -> [WorkItem] { [] }
 }
 
 /// One item of a list, as the list wrote it; nothing of it is checked but what has a type.

@@ -119,6 +119,7 @@ extension DownloadFailure {
     case ENAMETOOLONG, EILSEQ:
       self.init(.name, "The file system takes no name like “\(path)”: \(error)")
     case EISDIR, ENOTEMPTY, EEXIST: self.init(.name, "“\(path)” is a folder")
+    case EBUSY: self.init(.name, "“\(path)” is a file that this run itself uses")
     default: self.init(disk: error)
     }
   }

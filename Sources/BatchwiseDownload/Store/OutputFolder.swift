@@ -33,6 +33,7 @@ public final class OutputFolder: Sendable {
 
   private let partialFolder = Mutex<PartialFolder?>(nil)
   private let hasServed = Atomic<Bool>(false)
+  private let inUse = Mutex<Set<FileIdentity>>([])
 
   /// Opens the folder, and makes it and the folders above it if they are missing.
   ///
@@ -122,10 +123,30 @@ public final class OutputFolder: Sendable {
     await (try? partials())?.removeAbandoned(keeping: isWanted)
   }
 
+  /// Keeps a file that the run itself uses, such as its list or its journal, from being replaced by a
+  /// download, whatever a list says.
+  package func protect(_ descriptor: Int32) {
+    var status = stat()
+    if fstat(descriptor, &status) == 0 { inUse.withLock { _ = $0.insert(FileIdentity(status)) } }
+  }
+
+  /// Does the same for the file at a path, if there is one.
+  package func protect(path: String) {
+    var status = stat()
+    if stat(path, &status) == 0 { inUse.withLock { _ = $0.insert(FileIdentity(status)) } }
+  }
+
   /// Moves a partial file to its final place; as the system's calls do, it returns 0 or sets `errno`.
   func movePartial(_ name: String, to folder: Int32, _ finalName: String, replacing: Bool) -> Int32
   {
-    partialFolder.withLock { $0?.move(name, to: folder, finalName, replacing) ?? -1 }
+    var status = stat()
+    if replacing, fstatat(folder, finalName, &status, AT_SYMLINK_NOFOLLOW) == 0,
+      inUse.withLock({ $0.contains(FileIdentity(status)) })
+    {
+      errno = EBUSY
+      return -1
+    }
+    return partialFolder.withLock { $0?.move(name, to: folder, finalName, replacing) ?? -1 }
   }
 
   /// Removes a kept partial file, if there is one.
@@ -167,6 +188,17 @@ public final class OutputFolder: Sendable {
     guard error.code == ENOENT, let slash, slash > path.startIndex else { throw error }
     try makeFolders(String(path[..<slash]))
     if mkdir(path, 0o777) != 0, errno != EEXIST { throw SystemError(errno) }
+  }
+}
+
+/// What tells a file from all others of the system, under whichever path.
+private struct FileIdentity: Hashable {
+  private let device: UInt64
+  private let number: UInt64
+
+  init(_ status: stat) {
+    device = UInt64(truncatingIfNeeded: status.st_dev)
+    number = UInt64(truncatingIfNeeded: status.st_ino)
   }
 }
 

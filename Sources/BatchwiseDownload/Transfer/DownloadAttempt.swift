@@ -420,7 +420,9 @@ struct DownloadAttempt: ~Copyable {
     return WholeFile(
       file, body, of: job,
       DownloadedFile(
-        name: job.path.description, bytes: size, status: head.status, attempts: job.attempts,
+        // That there is no more (416) only shows that what came before in parts is all.
+        name: job.path.description, bytes: size, status: head.status == 416 ? 206 : head.status,
+        attempts: job.attempts,
         duration: .now - startedAt,
         proof: wanted != nil ? .checksum : isMeasured ? .length : .unverified,
         sha256: checksums.first { $0.algorithm == .sha256 }),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import SQLiteJournal
 import TestSupport
 import Testing
 
@@ -64,6 +65,34 @@ extension CommandRuns {
       #expect(try ending.events.of("skipped").map(\.reason) == ["collision"])
       #expect(content("d") == "mine")
       #expect(origin.record.requests.count == 1)
+    }
+
+    @Test("What the run itself uses is not overwritten, whatever the list says")
+    func ownFiles() async throws {
+      let folder = setting.output
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+      let names = [
+        "list", "events", "rest", "journal", "journal-wal", "journal-shm", "journal-lock",
+      ]
+      let list = names.map { name -> String in
+        origin.on("/" + name, .ok("download"))
+        return origin.url("/" + name)
+      }
+      let text = list.map { $0 + "\n" }.joined()
+      try setting.folder.write(Array(text.utf8), to: "o/list")
+      let run = try CommandRun([
+        "fetch", "-o", folder, "--collision", "overwrite", "-i", folder + "/list", "--events",
+        folder + "/events", "--unfinished", folder + "/rest", "--journal", folder + "/journal",
+      ])
+      let ending = await run.ending
+      #expect(ending.status == 1)
+      let events = try LoggedEvent.read(
+        String(decoding: try #require(setting["events"]), as: UTF8.self))
+      #expect(events.of("failed").count == names.count)
+      #expect(events.of("failed").allSatisfy { $0.reason == "name" })
+      #expect(setting["list"] == Array(text.utf8))
+      for name in names.dropFirst() { #expect(setting[name] != Array("download".utf8)) }
+      #expect(try SQLiteJournal.summary(path: folder + "/journal")?.failed == names.count)
     }
 
     @Test("Overwriting lets the later one have it")

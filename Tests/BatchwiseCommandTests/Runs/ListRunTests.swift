@@ -238,6 +238,29 @@ extension CommandRuns {
       #expect(try await setting.status().output.contains("2 done, 10 B\n"))
     }
 
+    @Test(
+      "After an interrupt it holds all that was taken out of a pipe, which nobody can read again")
+    func interruptedPipe() async throws {
+      let gate = MisbehavingOrigin.Gate()
+      origin.on("/3", .held(at: gate, then: .ok("hello")))
+      // More than is read ahead, and no more than a pipe holds, so that all of it is taken at once.
+      let numbers = Array(1...2000)
+      let (path, pipe) = (setting.folder.path + "/unfinished", setting.folder.path + "/pipe")
+      #expect(mkfifo(pipe, 0o600) == 0)
+      let list = try #require(FileHandle(forUpdatingAtPath: pipe))
+      try list.write(contentsOf: Data(numbers.map { origin.url("/\($0)") + "\n" }.joined().utf8))
+      let run = try setting.start(["-n", "1", "-i", pipe, "--unfinished", path])
+      await gate.arrivals(1)
+      run.send(SIGINT)
+      let ending = await run.ending
+      try list.close()
+      #expect(ending.status == 130)
+      let left = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n")
+      #expect(left.count == 1998)
+      #expect(Set(left).count == 1998)
+      #expect(try ending.events.last?.done == 2)
+    }
+
     @Test("It cannot be the list that is read")
     func sameFile() async throws {
       let path = setting.folder.path + "/list"

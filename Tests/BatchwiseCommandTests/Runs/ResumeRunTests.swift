@@ -355,8 +355,11 @@ extension CommandRuns {
       while setting.partialSize != first.count { try await Task.sleep(for: .milliseconds(2)) }
       await setting.kill(run)
       origin.on("/a", .file(first, Self.tag))
-      #expect(try await setting.fetch(list: [origin.url("/a")]).status == 0)
-      #expect(origin.record.requests.compactMap(\.offset) == [first.count])
+      let small = try await setting.fetch(["--max-size", "1M"], list: [origin.url("/a")])
+      #expect(try small.events.of("failed").map(\.reason) == ["too-large"])
+      #expect(setting.files.isEmpty)
+      let ending = try await setting.fetch(["--retry-failed"], list: [origin.url("/a")])
+      #expect(try ending.events.of("done").map(\.status) == [206])
       setting.expectOnly(["a": first])
     }
 
