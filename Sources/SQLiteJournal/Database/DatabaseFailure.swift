@@ -16,6 +16,11 @@ extension Database {
       return damaged("It ends too early")  // SQLITE_IOERR_SHORT_READ, which Swift leaves out.
     case SQLITE_CORRUPT:
       return damaged(words)
+    case SQLITE_CONSTRAINT:
+      return damaged("Its rows contradict each other")
+    case SQLITE_NOMEM:
+      // A journal needs little, unless lengths in it are wrong.
+      return damaged("It asks for more memory than there is")
     case SQLITE_IOERR where system.meansFull, SQLITE_CANTOPEN where system.meansFull:
       return .diskFull(name)
     case SQLITE_NOTADB:
