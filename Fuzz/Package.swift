@@ -9,10 +9,13 @@ let package = Package(
   platforms: [.macOS(.v15)],
   dependencies: [.package(name: "batchwise", path: "..")],
   targets: [.systemLibrary(name: "CFuzzer")]
-    + ["ListFuzzer", "NameFuzzer"].map { name in
+    + [
+      ("ListFuzzer", "BatchwiseDownload"), ("NameFuzzer", "BatchwiseDownload"),
+      ("JournalFuzzer", "SQLiteJournal"),
+    ].map { name, product in
       .executableTarget(
         name: name,
-        dependencies: [.product(name: "BatchwiseDownload", package: "batchwise"), "CFuzzer"],
+        dependencies: [.product(name: product, package: "batchwise"), "CFuzzer"],
         linkerSettings: [.unsafeFlags(["-sanitize=fuzzer", "-use-ld=lld"])])
     },
   swiftLanguageModes: [.v6]

@@ -64,28 +64,6 @@ struct JournalPath {
     return lstat(resolved + "-wal", &status) == 0 && status.st_size > 0
   }
 
-  /// Refuses by its first bytes what SQLite would call no database, or would begin to mend although
-  /// it is another program's.
-  func refuseForeign() throws(JournalError) {
-    let file = open(resolved, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
-    guard file >= 0 else { throw .unusable(name, SystemError(errno).description) }
-    defer { close(file) }
-    var head = [UInt8](repeating: 0, count: 100)
-    let count = pread(file, &head, head.count, 0)
-    guard count >= 0 else { throw .unusable(name, SystemError(errno).description) }
-    guard head.contains(where: { $0 != 0 }) else {
-      throw .damaged(name, "It holds nothing but zeros")
-    }
-    guard head[..<count].starts(with: Array("SQLite format 3".utf8) + [0]) else {
-      throw .foreign(name, "It is no database.")
-    }
-    let application = head[68..<72].reduce(Int64(0)) { $0 << 8 | Int64($1) }
-    guard application == 0 || application == Schema.applicationID else {
-      throw .foreign(name, "It is a database of another program.")
-    }
-    guard count == head.count else { throw .damaged(name, "It ends too early") }
-  }
-
   /// Moves the journal, and what SQLite keeps beside it, to the first free name of a kind.
   func putAside() throws(JournalError) {
     var number = 1
@@ -121,10 +99,14 @@ extension JournalFile {
     _ path: JournalPath, _ lock: JournalLock, _ schema: Schema, isThorough: Bool
   ) throws(JournalError) -> Opened {
     try path.refuseAllButFiles()
-    if try path.kind() == .file { try path.refuseForeign() }
+    let isThere = try path.kind() == .file
     let database = try Database(path: path.resolved, name: path.name, .writing)
+    if isThere { try database.refuseForeign() }
     let content = try schema.content(of: database)
     if case .laterJournal(let version) = content { return .laterVersion(version) }
+    // Before anything is written: what is refused is left as it is.
+    if case .journal(let version) = content { try schema.check(database, version: version) }
+    if isThorough { try checkAll(database) }
     try database.execute(
       """
       PRAGMA page_size = 4096; PRAGMA temp_store = MEMORY; PRAGMA mmap_size = 0;
@@ -132,18 +114,20 @@ extension JournalFile {
       PRAGMA cache_size = -2048
       """)
     try schema.migrate(database)
-    try writeAhead(database)
-    if case .journal = content { try schema.check(database) }
-    if isThorough { try checkAll(database) }
     return .file(try JournalFile(database, lock: lock))
   }
 
-  private static func writeAhead(_ database: Database) throws(JournalError) {
+  /// Has what is written from now on laid beside the file first, which the file itself remembers.
+  ///
+  /// The last step of opening, for it may change a file that what it holds can still make unusable.
+  func writeAhead() throws(JournalError) {
     let statement = try database.prepare("PRAGMA journal_mode = WAL")
-    guard try statement.step(), try statement.text(0) == "wal" else {
-      throw .unusable(database.name, "Its file system lacks shared memory")
+    guard try statement.step(), try statement.text(0) == "wal", try !statement.step() else {
+      throw .unusable(name, "Its file system lacks shared memory")
     }
     try database.execute("PRAGMA wal_autocheckpoint = 1000; PRAGMA journal_size_limit = 4194304")
+    // The first look makes the files beside it, so that what is wrong with these is told now.
+    _ = try isEmpty()
   }
 
   private static func checkAll(_ database: Database) throws(JournalError) {

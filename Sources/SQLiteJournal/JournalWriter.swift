@@ -38,6 +38,7 @@ actor JournalWriter {
     self.tail = tail
     filter = tail.lastID == 0 ? KeyFilter() : nil
     recordsOfStep = pace.step
+    try file.writeAhead()
     self.file = file
   }
 

@@ -111,12 +111,19 @@ public final class SQLiteJournal: DownloadJournal {
     guard !records.isEmpty else { return }
     let result = await withCheckedContinuation { waiter in
       let isFirst = inbox.withLock { $0.add(records, waiter) }
-      if isFirst { queue.async { self.writeInbox() } }
+      // The caller holds the journal until it is answered. Held here any longer, it would still have
+      // its file when the caller lets go of it.
+      if isFirst {
+        queue.async { [weak self] in
+          guard let (waiters, result) = self?.writeInbox() else { return }
+          for waiter in waiters { waiter.resume(returning: result) }
+        }
+      }
     }
     try result.get()
   }
 
-  private func writeInbox() {
+  private func writeInbox() -> ([Inbox.Waiter], Result<Void, JournalError>) {
     let inbox = inbox.withLock { inbox in
       let taken = inbox
       inbox = Inbox()
@@ -126,18 +133,18 @@ public final class SQLiteJournal: DownloadJournal {
     let result = writer.assumeIsolated { writer in
       Result { () throws(JournalError) in try writer.append(inbox.batches) }
     }
-    for waiter in inbox.waiters { waiter.resume(returning: result) }
+    return (inbox.waiters, result)
   }
 
   /// Those who wait for their records to be written.
   private struct Inbox {
+    typealias Waiter = CheckedContinuation<Result<Void, JournalError>, Never>
+
     var batches: [[ItemRecord]] = []
-    var waiters: [CheckedContinuation<Result<Void, JournalError>, Never>] = []
+    var waiters: [Waiter] = []
 
     /// Adds one, and tells whether it is the first.
-    mutating func add(
-      _ records: [ItemRecord], _ waiter: CheckedContinuation<Result<Void, JournalError>, Never>
-    ) -> Bool {
+    mutating func add(_ records: [ItemRecord], _ waiter: Waiter) -> Bool {
       batches.append(records)
       waiters.append(waiter)
       return waiters.count == 1

@@ -51,13 +51,14 @@ struct JournalLockTests {
     #expect(try SQLiteJournal.summary(path: folder.journal)?.done == 1)
   }
 
+  // Now and then it was still held by who had written the last records and was answering the callers.
   @Test("A journal that is no longer held is free")
   func dropped() async throws {
-    for number in Int64(0)..<5 {
+    for number in Int64(0)..<100 {
       let journal = try SQLiteJournal.open(path: folder.journal)
       try await journal.append([done(number)])
     }
-    #expect(try SQLiteJournal.summary(path: folder.journal)?.done == 5)
+    #expect(try SQLiteJournal.summary(path: folder.journal)?.done == 100)
   }
 
   @Test("Another process is refused, can read, and does no harm by it")

@@ -72,6 +72,9 @@ struct JournalOpeningTests {
     try folder.write(Array("roll me back".utf8), to: "journal.sqlite-journal")
     try folder.write(Array("write me".utf8), to: "journal.sqlite-wal")
     #expect(refusal(discarding: true)?.kind == .foreign)
+    #expect(throws: JournalError.self) { () throws in
+      _ = try SQLiteJournal.summary(path: folder.journal)
+    }
     #expect(folder["journal.sqlite-journal"] == Array("roll me back".utf8))
     #expect(folder["journal.sqlite-wal"] == Array("write me".utf8))
   }
@@ -292,5 +295,75 @@ struct JournalOpeningTests {
       #expect(error.kind == .damaged)
     }
     #expect(try await journal.records(of: keys([2])).first??.state == done(2).state)
+  }
+
+  /// Makes a journal with a record, to be changed byte by byte.
+  private func bytesOfJournal() async throws -> [UInt8] {
+    let journal = try SQLiteJournal.open(path: folder.journal)
+    try await journal.append([done(1)])
+    await journal.close()
+    return try #require(folder["journal.sqlite"])
+  }
+
+  /// Expects a journal to be refused as damaged, to be opened and to be read, and to stay as it is.
+  private func expectDamaged(
+    _ bytes: [UInt8], sourceLocation: SourceLocation = #_sourceLocation
+  ) throws {
+    try folder.write(bytes, to: "journal.sqlite")
+    #expect(refusal()?.kind == .damaged, sourceLocation: sourceLocation)
+    do throws(JournalError) {
+      _ = try SQLiteJournal.summary(path: folder.journal)
+      Issue.record("It was read", sourceLocation: sourceLocation)
+    } catch {
+      #expect(error.kind == .damaged, "\(error)", sourceLocation: sourceLocation)
+    }
+    let isSame = folder["journal.sqlite"] == bytes
+    #expect(isSame, "It was changed", sourceLocation: sourceLocation)
+    #expect(folder.names == ["journal.sqlite"], sourceLocation: sourceLocation)
+  }
+
+  // The mode that a run writes in was noted in the file before the file was found to be damaged.
+  @Test(
+    "A damaged journal is left as it is, also one that another program has used",
+    arguments: ["CREATE TABLE more (a)", "UPDATE journal SET done = -1", "DROP TABLE run"])
+  func damagedAfterUse(change: String) async throws {
+    _ = try await bytesOfJournal()
+    try sql("PRAGMA journal_mode = DELETE; \(change)")
+    try expectDamaged(try #require(folder["journal.sqlite"]))
+  }
+
+  // It was given tables beside those that it had, and then refused for these.
+  @Test("A journal of version 0 that holds something is damaged, and left as it is")
+  func versionZeroWithTables() throws {
+    try sql("PRAGMA application_id = \(Schema.applicationID); CREATE TABLE diary (day)")
+    let before = folder["journal.sqlite"]
+    #expect(refusal()?.kind == .damaged)
+    let isSame = folder["journal.sqlite"] == before
+    #expect(isSame)
+  }
+
+  // The first was opened, and refused the first record; the last was no damage but a mistake of ours.
+  @Test(
+    "A journal in a form of a later SQLite is damaged, and is neither opened nor changed",
+    arguments: [18, 19, 47])
+  func unknownForm(place: Int) async throws {
+    var bytes = try await bytesOfJournal()
+    bytes[place] = 9
+    try expectDamaged(bytes)
+  }
+
+  // SQLite says that memory has run out, and the refusal said no more, nor what could be done.
+  @Test("A journal whose tables seem to have names of gigabytes is damaged")
+  func hugeNames() async throws {
+    _ = try await bytesOfJournal()
+    try sql(
+      """
+      PRAGMA journal_mode = DELETE; PRAGMA page_size = 512; VACUUM; PRAGMA journal_mode = WAL;
+      PRAGMA wal_checkpoint(TRUNCATE)
+      """)
+    var bytes = try #require(folder["journal.sqlite"])
+    let row = try #require(bytes.firstRange(of: Array("tableplaceplace".utf8))).lowerBound
+    for index in row - 9..<row + 6 { bytes[index] = 0xff }
+    try expectDamaged(bytes)
   }
 }

@@ -17,6 +17,11 @@ extension Database {
     // What is written keeps all rules, unless what is there breaks them.
     case SQLITE_CORRUPT, SQLITE_CONSTRAINT:
       return damaged(words)
+    case SQLITE_CONSTRAINT:
+      return damaged("Its rows contradict each other")
+    case SQLITE_NOMEM:
+      // A journal needs little, unless lengths in it are wrong.
+      return damaged("It asks for more memory than there is")
     case SQLITE_IOERR where system.meansFull, SQLITE_CANTOPEN where system.meansFull:
       return .diskFull(name)
     case SQLITE_NOTADB:

@@ -16,7 +16,7 @@ struct JournalReader {
     guard try place.kind() != .nothing else { return nil }
     try place.refuseAllButFiles()
     guard let database = try Self.open(place) else { return nil }
-    try Schema.current.check(database)
+    try Schema.current.check(database, version: Schema.current.version)
     self.path = place
     file = try JournalFile(database, lock: nil)
   }
@@ -29,6 +29,7 @@ struct JournalReader {
       if case .readingUnchanged = mode, path.hasLog { continue }
       do throws(JournalError) {
         let database = try Database(path: path.resolved, name: path.name, mode)
+        try database.refuseForeign()
         try database.execute(
           """
           PRAGMA query_only = ON; PRAGMA temp_store = MEMORY; PRAGMA mmap_size = 0;

@@ -110,10 +110,11 @@ struct Schema {
       "PRAGMA application_id = \(Self.applicationID); PRAGMA user_version = \(version)")
   }
 
-  /// Makes sure that the file's tables are just those that the steps make, and nothing beside them.
-  func check(_ database: Database) throws(JournalError) {
+  /// Makes sure that the file's tables are just those that the steps to its version make, and nothing
+  /// beside them.
+  func check(_ database: Database, version: Int64) throws(JournalError) {
     let example = try Database(path: ":memory:", name: database.name, .temporary)
-    try apply(to: example)
+    for step in steps.prefix(Int(version)) { try example.execute(step) }
     guard try tables(of: database) == tables(of: example) else {
       throw database.damaged("Its tables are not those of its version")
     }

@@ -163,6 +163,44 @@ extension CommandRuns {
       #expect((mode as? NSNumber)?.intValue == 0o600)
     }
 
+    @Test(
+      "A proxy alone hears its password, which is not told and not kept",
+      arguments: [true, false])
+    func proxy(isNamed: Bool) async throws {
+      let proxy = try MisbehavingOrigin()
+      proxy.onEverythingElse(.ok("hello"))
+      proxy.on("/gone", .status(404))
+      proxy.on("/denied", .status(407))
+      proxy.on("/moved", .redirect(to: other.url("/land")))
+      let list = ["good", "gone", "denied", "moved"].map { origin.url("/\($0)") }
+      func arguments(_ port: UInt16) -> ([String], environment: [String: String]) {
+        let address = "http://me:s3cret@127.0.0.1:\(port)"
+        return isNamed
+          ? (["-v", "--retries", "0", "--proxy", address], [:])
+          : (["-v", "--retries", "0"], ["http_proxy": address, "no_proxy": ""])
+      }
+      let (words, environment) = arguments(proxy.port)
+      let ending = try await setting.fetch(
+        words, list: list + ["https://far.invalid/tunnel"], environment: environment)
+      #expect(ending.status == 1)
+      #expect(try ending.events.of("done").count == 2)
+      #expect(proxy.record.requests.count >= 5)
+      for request in proxy.record.requests {
+        #expect(request.field("Proxy-Authorization") == "Basic bWU6czNjcmV0", "\(request.path)")
+      }
+      #expect(origin.record.connections == 0 && other.record.connections == 0)
+      // And one that is not there.
+      let (deadWords, deadEnvironment) = arguments(1)
+      let dead = try await setting.fetch(
+        deadWords, list: [origin.url("/dead")], environment: deadEnvironment)
+      #expect(try dead.events.reasons.keys.sorted() == ["connect"])
+      for told in [ending, dead] {
+        expectNoSecret(in: told.output + told.errors, "what is told")
+      }
+      expectNoSecret(in: try await setting.status().output, "the status")
+      try expectNoSecretKept()
+    }
+
     @Test("A run that is killed leaves no secret in what it had begun to write")
     func killed() async throws {
       var generator = SeededGenerator(seed: 5)
