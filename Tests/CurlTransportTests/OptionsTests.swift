@@ -76,6 +76,17 @@ struct OptionsTests {
     #expect(await none.fetch(origin.url("/x")).body == "direct")
   }
 
+  @Test("tell of a proxy that is not there, and not of its password")
+  func deadProxy() async throws {
+    for proxy in ["127.0.0.1:1", "http://me:word@127.0.0.1:1"] {
+      let transport = try CurlTransport(options: .init(proxy: proxy))
+      let end = await transport.fetch("http://far.invalid/").end
+      #expect(end?.reason == .connect)
+      #expect(end?.message?.contains("the proxy 127.0.0.1:1:") == true)
+      #expect(end?.message?.contains("word") == false)
+    }
+  }
+
   @Test(
     "tell what a proxy said that does not connect", arguments: CurlTransport.Driver.allCases,
     [(403, .none), (407, .none), (502, .anotherAttempt)] as [(Int, DownloadFailure.Remedy)])

@@ -112,6 +112,9 @@ extension TransferEnd {
     if case .failed(let failure) = self { failure.remedy } else { nil }
   }
 
+  /// What a failure says; nothing if it is none.
+  var message: String? { if case .failed(let failure) = self { failure.message } else { nil } }
+
   /// The reason of a failure; nothing if it is none.
   var reason: DownloadFailure.Reason? {
     if case .failed(let failure) = self { failure.reason } else { nil }

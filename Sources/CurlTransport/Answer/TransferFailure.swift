@@ -15,6 +15,8 @@ internal import CCurl
 struct TransferTrouble {
   let code: CURLcode
   let host: String
+  /// The proxy's host and port, if all transfers of the address's scheme go through one.
+  let proxy: String?
   let systemError: CInt
   let hasSentRequest: Bool
   let proxyStatus: Int
@@ -45,10 +47,12 @@ extension DownloadFailure {
     case CURLE_COULDNT_RESOLVE_HOST:
       return DownloadFailure(.dns, "No address is known for \(host)", remedy: .anotherAttempt)
     case CURLE_COULDNT_RESOLVE_PROXY:
-      return DownloadFailure(.dns, "No address is known for the proxy", remedy: .anotherAttempt)
+      let proxy = trouble.proxy.map { "the proxy \($0)" } ?? "the proxy"
+      return DownloadFailure(.dns, "No address is known for \(proxy)", remedy: .anotherAttempt)
     case CURLE_COULDNT_CONNECT, CURLE_INTERFACE_FAILED, CURLE_PROXY:
+      let peer = trouble.proxy.map { "the proxy \($0)" } ?? host
       return DownloadFailure(
-        .connect, "No connection to \(host): \(trouble.cause("it was refused"))",
+        .connect, "No connection to \(peer): \(trouble.cause("it was refused"))",
         remedy: .anotherAttempt)
     case CURLE_OPERATION_TIMEDOUT:
       let what = trouble.hasSentRequest ? "The transfer from" : "Connecting to"

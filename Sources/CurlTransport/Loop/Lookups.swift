@@ -48,8 +48,6 @@ struct Lookups {
 
   /// A proxy that serves all hosts is looked up in their place.
   private func name(for url: String, _ scheme: Address.Scheme) -> String? {
-    let proxy = scheme == .https ? proxies.https : proxies.http
-    guard let proxy, proxies.exceptions.isEmpty else { return LookupName.of(url) }
-    return LookupName.of(proxy)
+    LookupName.of(proxies.only(for: scheme) ?? url)
   }
 }

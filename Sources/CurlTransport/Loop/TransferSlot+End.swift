@@ -47,7 +47,11 @@ extension TransferSlot {
     }
     return .transfer(
       TransferTrouble(
-        code: code, host: host, systemError: systemError,
+        code: code, host: host,
+        proxy: settings.proxies.only(for: scheme).map {
+          Address.host(of: $0.contains("://") ? $0 : "http://\($0)")
+        },
+        systemError: systemError,
         hasSentRequest: number(CURLINFO_REQUEST_SIZE) > 0,
         proxyStatus: number(CURLINFO_HTTP_CONNECTCODE),
         isOutOfDescriptors: isOutOfDescriptors(code),

@@ -54,7 +54,7 @@ final class TransferSlot {
   private var isRepeated = false
   private var isLastOfConnection = false
 
-  private let settings: TransportSettings
+  let settings: TransportSettings
   private let errorText = UnsafeMutableBufferPointer<CChar>.allocate(
     capacity: Int(CURL_ERROR_SIZE))
   private var headers: UnsafeMutablePointer<curl_slist>?

@@ -41,6 +41,12 @@ package struct ProxySettings: Sendable, Equatable {
       exceptions: first(of: ["no_proxy", "NO_PROXY"]) ?? "")
   }
 
+  /// The proxy that all transfers of a scheme go through, if there is one.
+  func only(for scheme: Address.Scheme) -> String? {
+    guard exceptions.isEmpty else { return nil }
+    return scheme == .https ? https : http
+  }
+
   /// The settings of this process's environment.
   package static func ofEnvironment() -> ProxySettings {
     ProxySettings { name in getenv(name).map { String(cString: $0) } }
