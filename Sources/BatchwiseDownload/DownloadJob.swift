@@ -38,9 +38,13 @@ struct DownloadJob: Sendable {
   /// The address to ask.
   var address: WebAddress { route.last ?? item.address }
 
+  /// Whether its record says that the previous file is there and right, as far as is known: it could
+  /// not be asked about, and nothing has come in its place.
+  var isRecordedAsDone: Bool { isConditional && resume == nil }
+
   /// What there is of it.
   var remains: DownloadNews.Remains {
-    DownloadNews.Remains(item: item, resume: resume, earlier: previous)
+    DownloadNews.Remains(item: item, resume: resume, previous: previous)
   }
 
   init(_ id: Int, _ item: PlannedItem, path: OutputPath) {

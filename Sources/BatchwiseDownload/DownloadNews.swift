@@ -12,6 +12,8 @@ enum DownloadNews: Sendable {
   case left(Remains, isRecorded: Bool)
   /// What has come of an item's file is kept from now on, in place of an earlier part.
   case kept(Remains, instead: ResumePoint?)
+  /// The previous file is the right one still, though a part was kept to take its place.
+  case restored(Remains)
   /// A file is whole and waits for its final name.
   case whole(WholeFile)
 
@@ -21,13 +23,13 @@ enum DownloadNews: Sendable {
     /// From where a later attempt can go on.
     var resume: ResumePoint?
     /// What an earlier run has brought.
-    var earlier: StoredFile?
+    var previous: StoredFile?
 
     /// The key of what is kept of it.
     var partial: PartialKey? { resume?.partialKey(of: item.key) }
 
     fileprivate func record(_ state: ItemRecord.State? = nil) -> ItemRecord {
-      item.record(state ?? resume.map { .partial($0) } ?? .left, earlier: earlier)
+      item.record(state ?? resume.map { .partial($0) } ?? .left, previous: previous)
     }
   }
 
@@ -38,6 +40,7 @@ enum DownloadNews: Sendable {
       guard case .failed(let failure, let attempts) = event.kind else { return nil }
       return remains.record(.failed(failure, attempts: attempts, remains.resume))
     case .left(let remains, isRecorded: false), .kept(let remains, _): return remains.record()
+    case .restored(let remains): return remains.previous.map { remains.item.record(.done($0)) }
     case .whole(let file): return file.record(as: file.job.path)
     case .event, .failed, .left: return nil
     }
@@ -48,9 +51,10 @@ enum DownloadNews: Sendable {
   func useless(isRemembered: Bool) -> PartialKey? {
     switch self {
     case .failed(_, let remains, _), .left(let remains, _): isRemembered ? nil : remains.partial
-    case .kept(let remains, let earlier):
-      earlier?.partialKey(of: remains.item.key) == remains.partial
-        ? nil : earlier?.partialKey(of: remains.item.key)
+    case .kept(let remains, let instead):
+      remains.partial == instead?.partialKey(of: remains.item.key)
+        ? nil : instead?.partialKey(of: remains.item.key)
+    case .restored(let remains): remains.partial
     case .event, .whole: nil
     }
   }
@@ -59,7 +63,7 @@ enum DownloadNews: Sendable {
   var unfinished: PlannedItem? {
     switch self {
     case .failed(_, let remains, _), .left(let remains, _): remains.item
-    case .event, .kept, .whole: nil
+    case .event, .kept, .restored, .whole: nil
     }
   }
 
@@ -70,7 +74,7 @@ enum DownloadNews: Sendable {
   var event: DownloadEvent? {
     switch self {
     case .event(let event), .failed(let event, _, _): event
-    case .left, .kept, .whole: nil
+    case .left, .kept, .restored, .whole: nil
     }
   }
 }

@@ -78,11 +78,12 @@ package final class DownloadRun: Sendable {
     self.onNews = onNews
     context = DownloadContext(destination: destination, options: options, digests: digests)
     let folder = destination.folder
+    if journal == nil { folder?.keepPartialsForThisRunOnly() }
     recovery = Recovery(journal: journal, folder: folder, digests: digests, options: options)
     settler = folder.map {
       Settler(journal: journal, folder: $0, collisions: options.collisions)
     }
-    let openFiles = folder == nil ? .max : OpenFile.mostAtOnce
+    let openFiles = folder == nil ? .max : OpenFiles.most
     guarded = Mutex(Guarded(state: DownloadState(options: options, openFiles: openFiles)))
   }
 
@@ -208,12 +209,16 @@ package final class DownloadRun: Sendable {
 
   /// Finds out what is to be done about items of the list, the first of which has that number.
   private func add(_ items: [WorkItem], from first: Int) async {
+    let entries: [ListEntry]
     do throws(JournalError) {
-      let entries = try await recovery.entries(for: items, from: first)
-      inParts(entries) { part in update { $0.add(part, at: $1) } }
+      entries = try await recovery.entries(for: items, from: first)
     } catch {
       stop(.journalFailed(error))
+      entries = items.enumerated().map { offset, item in
+        recovery.entry(for: item, number: first + offset, .leave)
+      }
     }
+    inParts(entries) { part in update { $0.add(part, at: $1) } }
   }
 
   // MARK: - What downloads call, on the transport's thread or where digests are made

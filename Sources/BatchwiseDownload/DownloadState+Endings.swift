@@ -35,6 +35,7 @@ extension DownloadState {
     case .notModified:
       jobs[id] = nil
       release(job.path, at: moment.time)
+      if job.resume != nil { news.append(.restored(job.remains)) }
       skip(id, job.item, .unchanged, file: job.previous?.path, moment)
     case .redirected(let route):
       job.route = route

@@ -130,13 +130,12 @@ struct DownloadState {
       if let path = file.outputPath { names.release(path) }
       return skip(lastID, item, .alreadyDone, file: file.path, moment)
     case .collision: return collide(item, moment)
+    case .leave: leaveUnbegun(DownloadNews.Remains(item: item), isRecorded: true)
     case .rename where ending != nil:
-      status.left += 1
-      news.append(.left(DownloadNews.Remains(item: item), isRecorded: true))
-    case .fetch(let previous, _, let resume) where ending != nil:
-      status.left += 1
-      let remains = DownloadNews.Remains(item: item, resume: resume, earlier: previous)
-      news.append(.left(remains, isRecorded: previous != nil || resume != nil))
+      leaveUnbegun(DownloadNews.Remains(item: item), isRecorded: true)
+    case .fetch(let previous, let isConditional, let resume) where ending != nil:
+      let remains = DownloadNews.Remains(item: item, resume: resume, previous: previous)
+      leaveUnbegun(remains, isRecorded: isConditional)
     case .failedBefore(let failure, let attempts):
       status.failed += 1
       let event = event(.failed(failure, attempts: attempts), lastID, item, moment)
@@ -163,6 +162,11 @@ struct DownloadState {
       status.waiting += 1
       behind[path.collisionKey, default: []].append(job)
     }
+  }
+
+  private mutating func leaveUnbegun(_ remains: DownloadNews.Remains, isRecorded: Bool) {
+    status.left += 1
+    news.append(.left(remains, isRecorded: isRecorded))
   }
 
   /// Another item has the path that this one wants.
@@ -311,26 +315,24 @@ struct DownloadState {
   /// A partial file is kept from now on, should the process end.
   mutating func kept(_ id: Int, _ resume: ResumePoint) {
     guard var job = jobs[id] else { return }
-    let earlier = job.resume
+    let instead = job.resume
     job.resume = resume
     jobs[id] = job
-    news.append(.kept(job.remains, instead: earlier))
+    news.append(.kept(job.remains, instead: instead))
   }
 
   mutating func fail(_ job: DownloadJob, _ failure: DownloadFailure, _ moment: Moment) {
     if jobs.removeValue(forKey: job.id) != nil { release(job.path, at: moment.time) }
     status.failed += 1
     let event = event(.failed(failure, attempts: job.attempts), job.id, job.item, moment)
-    // An earlier file that could not be asked about is there still.
-    news.append(.failed(event, job.remains, isRecorded: job.isConditional))
+    news.append(.failed(event, job.remains, isRecorded: job.isRecordedAsDone))
   }
 
   mutating func leave(_ job: DownloadJob, _ moment: Moment) {
     jobs[job.id] = nil
     release(job.path, at: moment.time)
     status.left += 1
-    // What is recorded of an earlier file says more than that nothing has come in its place.
-    news.append(.left(job.remains, isRecorded: job.previous != nil && job.resume == nil))
+    news.append(.left(job.remains, isRecorded: job.isRecordedAsDone))
   }
 
   mutating func skip(

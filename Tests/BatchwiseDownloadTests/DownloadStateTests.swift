@@ -155,6 +155,51 @@ struct DownloadStateTests {
     #expect(over.inner.ending == nil)
   }
 
+  @Test(
+    "Where the server goes back to the previous file, that is recorded and the new part is not kept"
+  )
+  func restored() throws {
+    var state = TimedState(.limited(to: 1))
+    let file = StoredFile(path: "a", bytes: 7, sha256: nil, validator: .entityTag("1"))
+    state.add(
+      [WorkItem(address: "http://h/a")], .fetch(previous: file, isConditional: true, resume: nil))
+    let point = ResumePoint(validator: .entityTag("2"), total: 9)
+    let id = try #require(state.admit().first).id
+    state.inner.kept(id, point)
+    state.ended(id, .notModified)
+    let news = state.inner.takeNews()
+    let key = try PlannedItem(WorkItem(address: "http://h/a"), salt: 1).key
+    #expect(news.compactMap(\.record?.state) == [.partial(point), .done(file)])
+    #expect(
+      news.compactMap { $0.useless(isRemembered: true) } == [PartialKey(key, point.validator)])
+    #expect(news.compactMap(\.event?.kind.word) == ["started", "skipped"])
+  }
+
+  @Test("What was done stays recorded as done, unless something has come to take its place")
+  func refreshedInVain() throws {
+    let file = StoredFile(path: "a", bytes: 7, sha256: nil, validator: .entityTag("1"))
+    let point = ResumePoint(validator: .entityTag("2"), total: 9)
+    let failure = DownloadFailure(.status, status: 404, "Not there")
+    for isKept in [false, true] {
+      for isFailed in [false, true] {
+        var state = TimedState(.limited(to: 1))
+        state.add(
+          [WorkItem(address: "http://h/a")],
+          .fetch(previous: file, isConditional: true, resume: nil))
+        let id = try #require(state.admit().first).id
+        if isKept { state.inner.kept(id, point) }
+        _ = state.inner.takeNews()
+        state.ended(
+          id, isFailed ? .failed(failure, resume: nil) : .left(resume: nil))
+        let records = state.inner.takeNews().compactMap(\.record)
+        let wanted: ItemRecord.State =
+          isFailed ? .failed(failure, attempts: 1, point) : .partial(point)
+        #expect(records.map(\.state) == (isKept ? [wanted] : []))
+        #expect(records.allSatisfy { $0.previous == file })
+      }
+    }
+  }
+
   @Test("A list that is stopped was not read to its end, and what it still brings is left")
   func stoppedList() {
     var state = TimedState(.limited(to: 1))

@@ -41,7 +41,7 @@ extension SeededGenerator {
   mutating func record(key: Int64) -> ItemRecord {
     var record = ItemRecord(key: ItemKey(rawValue: key), url: text(), state: state())
     if case .done = record.state { return record }
-    record.earlier = maybe { $0.storedFile() }
+    record.previous = maybe { $0.storedFile() }
     return record
   }
 

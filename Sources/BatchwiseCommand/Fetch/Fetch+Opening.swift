@@ -116,21 +116,6 @@ extension Fetch {
       && (first.st_dev, first.st_ino) == (second.st_dev, second.st_ino)
   }
 
-  /// How many files this process may open, raised as far as it is allowed to.
-  static func raisedOpenFiles() -> Int {
-    var files = rlimit()
-    #if canImport(Glibc)
-      let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
-    #else
-      let resource = RLIMIT_NOFILE
-    #endif
-    guard getrlimit(resource, &files) == 0 else { return .max }
-    files.rlim_cur = files.rlim_max
-    setrlimit(resource, &files)
-    guard getrlimit(resource, &files) == 0 else { return .max }
-    return Int(clamping: files.rlim_cur)
-  }
-
   /// The limit, lowered if too few files may be open for it.
   ///
   /// An item in flight needs a connection and a file; the rest is for idle connections and the program

@@ -64,7 +64,8 @@ struct Fetch {
     for stream in [writer?.stream, unfinished] { stream?.empty() }
     protect([list, writer?.stream.descriptor, unfinished?.descriptor], in: folder)
     var run = options.run
-    run.limit = limit(for: Self.raisedOpenFiles())
+    OpenFiles.raise()
+    run.limit = limit(for: OpenFiles.most)
     if let maxTime = options.maxTime { run.longestPause = min(run.longestPause, maxTime) }
     return Parts(
       list: list, listStart: list.flatMap(Self.start),

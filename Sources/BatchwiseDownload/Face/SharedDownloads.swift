@@ -195,7 +195,7 @@ private final class SharedDesk: Sendable {
         guard case .failed(let failure, _) = event.kind else { continue }
         end(remains.item, .failure(failure.with(url: event.url)))
       case .left(let remains, _): end(remains.item, .failure(CancellationError()))
-      case .event, .kept: continue
+      case .event, .kept, .restored: continue
       }
     }
   }

@@ -40,9 +40,8 @@ public struct ItemRecord: Sendable, Equatable {
   public var url: String
   /// What became of it.
   public var state: State
-  /// The file that an earlier run has brought for it, unless that is its state: what comes may replace
-  /// it.
-  public var earlier: StoredFile?
+  /// The file that an earlier run has brought for an item that is not done: what comes may replace it.
+  public var previous: StoredFile?
   /// Whether it was to be forgotten: the item counts as one to be done, and its files as ones that
   /// this folder's runs have written and may replace.
   ///
@@ -63,12 +62,12 @@ public struct ItemRecord: Sendable, Equatable {
 
   /// Describes a record.
   public init(
-    key: ItemKey, url: String, state: State, earlier: StoredFile? = nil, isForgotten: Bool = false
+    key: ItemKey, url: String, state: State, previous: StoredFile? = nil, isForgotten: Bool = false
   ) {
     self.key = key
     self.url = url
     self.state = state
-    self.earlier = earlier
+    self.previous = previous
     self.isForgotten = isForgotten
   }
 }

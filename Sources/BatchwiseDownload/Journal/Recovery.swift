@@ -58,12 +58,12 @@ struct Recovery {
     return digests.failure(for: checksum.algorithm)
   }
 
-  /// Checks an item, the list's one of that number, as if nothing was recorded of it.
-  func entry(for item: WorkItem, number: Int) -> ListEntry {
+  /// Checks an item, the list's one of that number, and plans this for it if nothing is wrong with it.
+  func entry(for item: WorkItem, number: Int, _ plan: RecoveryPlan = .new) -> ListEntry {
     do throws(DownloadFailure) {
       let planned = try PlannedItem(item, naming: options.naming, number: number, salt: salt)
       if let failure = failure(for: item.checksum) { return .flawed(item, failure) }
-      return .planned(planned, .new)
+      return .planned(planned, plan)
     } catch {
       return .flawed(item, error)
     }
@@ -74,7 +74,7 @@ struct Recovery {
     switch plan {
     case .alreadyDone(let file) where item.source.contradicts(file),
       .fetch(let file?, isConditional: true, _) where item.source.contradicts(file),
-      .rename(let file) where !isKept(file, for: item):
+      .rename(let file) where item.source.contradicts(file) || !isKept(file, for: item):
       .fetch(previous: file, isConditional: false, resume: nil)
     default: plan
     }

@@ -11,6 +11,8 @@ enum RecoveryPlan: Sendable, Equatable {
   case collision
   /// Its file is whole and lacks only its name, for the process ended at that very moment.
   case rename(StoredFile)
+  /// Nobody can tell, for the journal cannot be read; it is left, and what is recorded of it stands.
+  case leave
   /// It has failed for good, and is not to be tried again.
   case failedBefore(DownloadFailure, attempts: Int)
 
@@ -51,11 +53,11 @@ enum RecoveryPlan: Sendable, Equatable {
       self = .failedBefore(failure, attempts: attempts)
     case .failed(_, _, let resume):
       self = .fetch(
-        previous: record.earlier, isConditional: false, resume: startsAnew ? nil : resume)
+        previous: record.previous, isConditional: false, resume: startsAnew ? nil : resume)
     case .partial(let resume):
       self = .fetch(
-        previous: record.earlier, isConditional: false, resume: startsAnew ? nil : resume)
-    case .left: self = .fetch(previous: record.earlier, isConditional: false, resume: nil)
+        previous: record.previous, isConditional: false, resume: startsAnew ? nil : resume)
+    case .left: self = .fetch(previous: record.previous, isConditional: false, resume: nil)
     }
   }
 }

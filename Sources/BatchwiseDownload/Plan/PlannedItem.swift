@@ -41,8 +41,8 @@ final class PlannedItem: Sendable {
   var alternative: OutputPath { path.alternative(for: address) }
 
   /// A record of what has become of it.
-  func record(_ state: ItemRecord.State, earlier: StoredFile? = nil) -> ItemRecord {
-    ItemRecord(key: key, url: address.redacted, state: state, earlier: earlier)
+  func record(_ state: ItemRecord.State, previous: StoredFile? = nil) -> ItemRecord {
+    ItemRecord(key: key, url: address.redacted, state: state, previous: previous)
   }
 
   /// The item as a list that holds only some of the items has to write it: with the name that its

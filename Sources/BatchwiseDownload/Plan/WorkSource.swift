@@ -13,10 +13,11 @@ public protocol WorkSource: Sendable {
   /// - Throws: When the list cannot be read on. The run then begins nothing more, and ends.
   mutating func next(upTo count: Int) async throws -> [WorkItem]?
 
-  /// Takes out what has been read already and not been returned, by default nothing; the last call.
+  /// Takes out what has been read already and not been returned, by default nothing.
   ///
-  /// It is asked of a source that cannot be read a second time, such as a pipe, when the run ends before
-  /// the list does. What it returns is left and not begun.
+  /// The last call, made when a stop has ended the reading before the end of the list. What it returns is
+  /// left and not begun; otherwise nobody would hear of it where the source is a pipe, which cannot be
+  /// read a second time.
   mutating func takeBuffered() -> [WorkItem]
 }
 

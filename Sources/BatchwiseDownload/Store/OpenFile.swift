@@ -16,17 +16,6 @@ final class OpenFile: Sendable {
 
   deinit { close(number) }
 
-  /// How many files and sockets this process may have open.
-  static var mostAtOnce: Int {
-    var files = rlimit()
-    #if canImport(Glibc)
-      let result = getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &files)
-    #else
-      let result = getrlimit(RLIMIT_NOFILE, &files)
-    #endif
-    return result == 0 ? Int(clamping: files.rlim_cur) : .max
-  }
-
   /// Gives up the lock that is laid onto the file, if there is one.
   func unlock() { flock(number, LOCK_UN) }
 

@@ -33,6 +33,7 @@ public final class OutputFolder: Sendable {
 
   private let partialFolder = Mutex<PartialFolder?>(nil)
   private let hasServed = Atomic<Bool>(false)
+  private let remembersPartials = Atomic<Bool>(true)
   private let inUse = Mutex<Set<FileIdentity>>([])
 
   /// Opens the folder, and makes it and the folders above it if they are missing.
@@ -113,7 +114,15 @@ public final class OutputFolder: Sendable {
   }
 
   /// The length of a kept partial file, or nil if there is none.
-  func partialSize(of key: PartialKey) -> Int64? { (try? partials())?.size(of: key) }
+  func partialSize(of key: PartialKey) -> Int64? { (try? partials())?.size(of: name(of: key)) }
+
+  /// From now on no kept partial file is found by a later run, for no journal remembers it.
+  func keepPartialsForThisRunOnly() { remembersPartials.store(false, ordering: .relaxed) }
+
+  /// The name of a kept partial file.
+  func name(of key: PartialKey) -> String {
+    remembersPartials.load(ordering: .relaxed) ? key.name : key.name + "-once"
+  }
 
   /// Removes the partial files that killed runs left behind, but for those of items that can still
   /// go on from them.
@@ -149,8 +158,8 @@ public final class OutputFolder: Sendable {
     return partialFolder.withLock { $0?.move(name, to: folder, finalName, replacing) ?? -1 }
   }
 
-  /// Removes a kept partial file, if there is one.
-  func removePartial(_ key: PartialKey) { (try? partials())?.remove(key.name) }
+  /// Removes a kept partial file, if there is one and nobody is writing it.
+  func removePartial(_ key: PartialKey) { (try? partials())?.removeUnlocked(name(of: key)) }
 
   /// Removes the folder of partial files, if one has been in use and nothing is left in it.
   func removeEmptyPartials() {

@@ -40,11 +40,12 @@ struct PartialFile: ~Copyable {
   /// Opens the partial file that was kept for an item, to be written on, or returns nil if there is
   /// none or another run is writing it.
   init?(keptFor key: PartialKey, in folder: OutputFolder) throws(SystemError) {
-    guard let (file, size) = try folder.partials().open(key) else { return nil }
+    let name = folder.name(of: key)
+    guard let (file, size) = try folder.partials().open(name) else { return nil }
     self.folder = folder
     self.file = file
     self.size = size
-    name = key.name
+    self.name = name
     isKept = true
   }
 
@@ -63,8 +64,9 @@ struct PartialFile: ~Copyable {
   /// Gives it a name by which a later attempt finds it, in place of an older one with the same key.
   mutating func keep(for key: PartialKey) throws(SystemError) {
     guard !isKept else { return }
-    try folder.partials().name(file, name, for: key)
-    name = key.name
+    let lasting = folder.name(of: key)
+    try folder.partials().keep(file, name, as: lasting)
+    name = lasting
     isKept = true
   }
 

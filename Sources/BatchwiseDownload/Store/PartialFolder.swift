@@ -58,8 +58,8 @@ final class PartialFolder: Sendable {
   }
 
   /// Opens and locks a kept file, at its end; nil if there is none to be had.
-  func open(_ key: PartialKey) throws(SystemError) -> (OpenFile, size: Int64)? {
-    let number = openat(descriptor, key.name, O_RDWR | O_NOFOLLOW | O_CLOEXEC)
+  func open(_ name: String) throws(SystemError) -> (OpenFile, size: Int64)? {
+    let number = openat(descriptor, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC)
     guard number >= 0 else {
       if errno == ENOENT || errno == ELOOP { return nil }
       throw SystemError(errno)
@@ -73,17 +73,17 @@ final class PartialFolder: Sendable {
   }
 
   /// The length of a kept file, or nil if there is none.
-  func size(of key: PartialKey) -> Int64? {
+  func size(of name: String) -> Int64? {
     var status = stat()
-    guard fstatat(descriptor, key.name, &status, AT_SYMLINK_NOFOLLOW) == 0,
+    guard fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0,
       status.st_mode & S_IFMT == S_IFREG
     else { return nil }
     return Int64(status.st_size)
   }
 
-  /// Names an open file after its key, in place of an older one.
-  func name(_ file: OpenFile, _ present: String?, for key: PartialKey) throws(SystemError) {
-    let name = key.name
+  /// Gives an open file, which may have another name, one by which it is found again, in place of an
+  /// older one.
+  func keep(_ file: OpenFile, _ present: String?, as name: String) throws(SystemError) {
     if let present {
       guard renameat(descriptor, present, descriptor, name) == 0 else { throw SystemError(errno) }
       return
@@ -118,11 +118,16 @@ final class PartialFolder: Sendable {
   func removeAbandoned(keeping isWanted: (PartialKey) async -> Bool) async {
     for name in names() {
       if let key = PartialKey(name: name), await isWanted(key) { continue }
-      let number = openat(descriptor, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
-      guard number >= 0 else { continue }
-      let file = OpenFile(number)
-      if flock(file.number, LOCK_EX | LOCK_NB) == 0 { remove(name) }
+      removeUnlocked(name)
     }
+  }
+
+  /// Removes a file, unless somebody is writing it.
+  func removeUnlocked(_ name: String) {
+    let number = openat(descriptor, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+    guard number >= 0 else { return }
+    let file = OpenFile(number)
+    if flock(file.number, LOCK_EX | LOCK_NB) == 0 { remove(name) }
   }
 
   private func names() -> [String] {

@@ -3,8 +3,8 @@
 /// What a kept partial file is found by: its item, and the state of the file that its bytes belong to.
 ///
 /// Parts of two states of one file never take each other's place, so that none is gone on with as if
-/// it were of the other. A key is made with its journal, so that runs with different journals do not
-/// meet.
+/// it were of the other. An item's key is made with its journal, so that no run goes on with a part of a
+/// run with another journal.
 struct PartialKey: Sendable, Hashable {
   /// The item.
   let item: ItemKey

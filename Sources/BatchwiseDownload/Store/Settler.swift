@@ -22,9 +22,14 @@ struct Settler {
     var entries = news.map { news -> Entry in
       guard let file = news.file else { return Entry(record: news.record) }
       let path = path(for: file)
-      let settlement = replaces(file, path) ? try? name(file, path) : nil
-      return Entry(
-        record: file.record(as: path), file: (file, path), settlement: settlement)
+      var entry = Entry(record: file.record(as: path), file: (file, path))
+      guard replaces(file, path) else { return entry }
+      do throws(DownloadFailure) {
+        entry.settlement = try name(file, path)
+      } catch {
+        (entry.record, entry.settlement) = (record(of: file, error), .failed(error))
+      }
+      return entry
     }
     try await record(&entries)
     for news in news {
@@ -44,7 +49,7 @@ struct Settler {
 
   /// A piece of news on its way into the journal.
   private struct Entry {
-    let record: ItemRecord?
+    var record: ItemRecord?
     /// The whole file that it is about, and the path that it is to get.
     var file: (WholeFile, OutputPath)?
     /// What has come of the file, if that is known already.
@@ -57,21 +62,21 @@ struct Settler {
   /// lacks. The later half of them is then given up for the others, if need be again and again: each run
   /// leaves less to do than the one before.
   private func record(_ entries: inout [Entry]) async throws(JournalError) {
-    var rest = entries[...]
     while true {
-      let records = rest.compactMap(\.record)
+      let records = entries.compactMap(\.record)
       if records.isEmpty { return }
       do throws(JournalError) {
         return try await journal?.append(records) ?? ()
       } catch {
-        let waiting = rest.indices.filter { rest[$0].file != nil && rest[$0].settlement == nil }
+        let waiting = entries.indices.filter {
+          entries[$0].file != nil && entries[$0].settlement == nil
+        }
         guard error.kind == .diskFull, waiting.count > 1 else { throw error }
-        let middle = waiting[waiting.count / 2]
-        for index in middle..<rest.endIndex where entries[index].settlement == nil {
+        for index in waiting[(waiting.count / 2)...] {
           entries[index].file?.0.giveUp()
+          entries[index].record = nil
           entries[index].settlement = .failed(DownloadFailure(disk: .noSpace))
         }
-        rest = rest[..<middle]
       }
     }
   }
@@ -95,12 +100,17 @@ struct Settler {
     _ file: WholeFile, as path: OutputPath
   ) async throws(JournalError) -> Settlement {
     var failure: DownloadFailure
+    var isTaken = false
     do throws(DownloadFailure) {
       if let settlement = try name(file, path) { return settlement }
-      if collisions == .skip { return .skipped(.collision, path: path.description) }
-      failure = taken(path)
+      (failure, isTaken) = (taken(path), true)
     } catch {
       failure = error
+    }
+    if isTaken, collisions == .skip {
+      // Or the row would be believed, and the other's file taken for this one's.
+      try await journal?.append([file.job.item.record(.left, previous: file.job.previous)])
+      return .skipped(.collision, path: path.description)
     }
     let alternative = path.alternative(for: file.job.item.address)
     if collisions == .suffix, failure.remedy == .none, path == file.job.path, alternative != path {
@@ -113,10 +123,15 @@ struct Settler {
         failure = error
       }
     }
-    let state = ItemRecord.State.failed(failure, attempts: file.job.attempts, nil)
-    let isLeft = failure.remedy == .moreRoom
-    try await journal?.append([file.job.item.record(isLeft ? .left : state)])
+    try await journal?.append([record(of: file, failure)])
     return .failed(failure)
+  }
+
+  /// What is recorded of a file that gets no name.
+  private func record(of file: WholeFile, _ failure: DownloadFailure) -> ItemRecord {
+    let state = ItemRecord.State.failed(failure, attempts: file.job.attempts, nil)
+    return file.job.item.record(
+      failure.remedy == .moreRoom ? .left : state, previous: file.job.previous)
   }
 
   private func taken(_ paths: OutputPath...) -> DownloadFailure {

@@ -49,7 +49,11 @@ extension DownloadFailure {
     case CURLE_COULDNT_RESOLVE_PROXY:
       let proxy = trouble.proxy.map { "the proxy \($0)" } ?? "the proxy"
       return DownloadFailure(.dns, "No address is known for \(proxy)", remedy: .anotherAttempt)
-    case CURLE_COULDNT_CONNECT, CURLE_INTERFACE_FAILED, CURLE_PROXY:
+    case CURLE_PROXY:
+      let proxy = trouble.proxy.map { "The proxy \($0)" } ?? "The proxy"
+      return DownloadFailure(
+        .connect, "\(proxy) does not connect to \(host)", remedy: .anotherAttempt)
+    case CURLE_COULDNT_CONNECT, CURLE_INTERFACE_FAILED:
       let peer = trouble.proxy.map { "the proxy \($0)" } ?? host
       return DownloadFailure(
         .connect, "No connection to \(peer): \(trouble.cause("it was refused"))",

@@ -57,7 +57,10 @@ final class CurlLoop: @unchecked Sendable {
   private var isCalled = false
 
   /// How large a buffer may be: for many short bodies, and for long ones.
-  private(set) var buffers = (16 * 1024)...(128 * 1024)
+  private(set) var buffers = (16 * 1024)...longestBuffer
+
+  /// What a processor's cache holds; larger ones made long bodies slower.
+  private static let longestBuffer = 128 * 1024
 
   /// How large all long buffers may be together.
   private static let bufferBudget = 8 * 1024 * 1024
@@ -245,7 +248,7 @@ extension CurlLoop {
   func shareBuffers() {
     if budget != nil { return }
     let share = Self.bufferBudget / slotCount
-    buffers = buffers.lowerBound...max(buffers.lowerBound, min(128 * 1024, share))
+    buffers = buffers.lowerBound...max(buffers.lowerBound, min(Self.longestBuffer, share))
   }
 }
 

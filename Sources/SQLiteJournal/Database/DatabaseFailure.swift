@@ -14,10 +14,10 @@ extension Database {
       return .diskFull(name)
     case SQLITE_IOERR where code == SQLITE_IOERR | 2 << 8:
       return damaged("It ends too early")  // SQLITE_IOERR_SHORT_READ, which Swift leaves out.
-    // What is written keeps all rules, unless what is there breaks them.
-    case SQLITE_CORRUPT, SQLITE_CONSTRAINT:
+    case SQLITE_CORRUPT:
       return damaged(words)
     case SQLITE_CONSTRAINT:
+      // What is written keeps all rules, unless what is there breaks them.
       return damaged("Its rows contradict each other")
     case SQLITE_NOMEM:
       // A journal needs little, unless lengths in it are wrong.

@@ -38,11 +38,9 @@ enum RecordColumns {
     statement.bind(id, 1)
     statement.bind(record.key.rawValue, 2)
     try statement.bind(text: buffer.add(record.url), 4)
-    if let file = record.earlier { try bind(file, to: statement, &buffer) }
+    if let file = record.file { try bind(file, to: statement, &buffer) }
     switch record.state {
-    case .done(let file):
-      statement.bind(State.done, 3)
-      try bind(file, to: statement, &buffer)
+    case .done: statement.bind(State.done, 3)
     case .failed(let failure, let attempts, let resume):
       statement.bind(State.failed, 3)
       if let resume { try bind(resume, to: statement, &buffer) }
@@ -95,13 +93,12 @@ enum RecordColumns {
     let fixed = 160
     let others =
       switch record.state {
-      case .done(let file): length(of: file)
+      case .done, .left: 0
       case .failed(let failure, _, let resume):
         failure.message.utf8.count + length(of: resume?.validator)
       case .partial(let point): length(of: point.validator)
-      case .left: 0
       }
-    return record.url.utf8.count + length(of: record.earlier) + others + fixed
+    return record.url.utf8.count + length(of: record.file) + others + fixed
   }
 
   private static func length(of file: StoredFile?) -> Int {
@@ -131,11 +128,11 @@ enum RecordColumns {
   /// The record in a row that has the columns of ``list``.
   static func record(in row: Statement, isForgotten: Bool) throws(JournalError) -> ItemRecord {
     let state = try state(in: row)
-    var earlier: StoredFile?
-    if case .done = state {} else if !row.isNull(4) { earlier = try storedFile(in: row) }
+    var previous: StoredFile?
+    if case .done = state {} else if !row.isNull(4) { previous = try storedFile(in: row) }
     return ItemRecord(
       key: ItemKey(rawValue: try row.count(1)), url: try row.text(3), state: state,
-      earlier: earlier, isForgotten: isForgotten)
+      previous: previous, isForgotten: isForgotten)
   }
 
   private static func state(in row: Statement) throws(JournalError) -> ItemRecord.State {
@@ -219,4 +216,9 @@ enum RecordColumns {
     let bits = bytes.reduce(UInt128(0)) { $0 << 8 | UInt128($1) }
     return Duration(attoseconds: Int128(truncatingIfNeeded: bits))
   }
+}
+
+extension ItemRecord {
+  /// The file that its columns hold: its own, or the previous one.
+  fileprivate var file: StoredFile? { if case .done(let file) = state { file } else { previous } }
 }

@@ -259,6 +259,23 @@ extension CommandRuns {
       #expect(TemporaryFolder.names(in: setting.output).isEmpty)
     }
 
+    @Test(
+      "What a killed run without a journal has left is removed by the next run",
+      arguments: [true, false])
+    func withoutKilled(hasJournal: Bool) async throws {
+      let large = Array(repeating: UInt8(7), count: 3 << 20)
+      let gate = MisbehavingOrigin.Gate()
+      origin.on("/large", .file(large, ["ETag: \"1\""], upTo: 2 << 20, heldAt: gate))
+      let run = try setting.start(["--no-journal"], list: [origin.url("/large")])
+      while setting.partials.isEmpty, run.isRunning { try await Task.sleep(for: .milliseconds(2)) }
+      await setting.kill(run)
+      #expect(setting.partials.count == 1)
+      origin.on("/large", .status(404))
+      let options = hasJournal ? [] : ["--no-journal"]
+      #expect(try await setting.fetch(options, list: [origin.url("/large")]).status == 1)
+      #expect(setting.partials.isEmpty)
+    }
+
     @Test("Without a journal a file that has changed gets another name, and nothing is replaced")
     func withoutChanged() async throws {
       for text in ["old", "newer", "newer"] {

@@ -14,7 +14,7 @@ struct RecoveryPlanTests {
 
   private func plan(
     _ state: ItemRecord.State?, refreshes: Bool = false, retries: Bool = false,
-    earlier: StoredFile? = nil, forgotten: Bool = false, size: Int64? = nil,
+    previous: StoredFile? = nil, forgotten: Bool = false, size: Int64? = nil,
     partialSize: Int64? = nil, url: String = url
   ) -> RecoveryPlan {
     var options = DownloadOptions.Recorded()
@@ -22,7 +22,7 @@ struct RecoveryPlanTests {
     options.retriesFailed = retries
     let record = state.map {
       ItemRecord(
-        key: ItemKey(rawValue: 1), url: Self.url, state: $0, earlier: earlier,
+        key: ItemKey(rawValue: 1), url: Self.url, state: $0, previous: previous,
         isForgotten: forgotten)
     }
     return RecoveryPlan(
@@ -89,10 +89,10 @@ struct RecoveryPlanTests {
     ]
     for (state, point) in states {
       #expect(
-        plan(state, retries: true, earlier: Self.file, size: 7)
+        plan(state, retries: true, previous: Self.file, size: 7)
           == .fetch(previous: Self.file, isConditional: false, resume: point))
       #expect(
-        plan(state, earlier: Self.file, forgotten: true, size: 7)
+        plan(state, previous: Self.file, forgotten: true, size: 7)
           == .fetch(previous: Self.file, isConditional: false, resume: nil))
     }
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import BatchwiseTesting
 import Foundation
 import TestSupport
 import Testing
@@ -60,6 +61,78 @@ struct SettlerTests {
     }
     #expect(TemporaryFolder.names(in: parent.path).count == done)
     #expect(journal.records.count == done)
+  }
+
+  @Test("What needs no room for a file is recorded, whoever is given up, and parts stay until then")
+  func rowsOfOthers() async throws {
+    let full = JournalError(.diskFull, "Full")
+    let journal = MemoryJournal()
+    journal.onAppend { $0.count > 3 ? full : nil }
+    try parent.write(Array("old".utf8), to: "9")
+    let old = ResumePoint(validator: .entityTag("1"), total: nil)
+    let new = ResumePoint(validator: .entityTag("2"), total: nil)
+    let item = try PlannedItem(WorkItem(address: "http://h/part"), salt: 1)
+    _ = try folder.partials()
+    try parent.write([1], to: ".batchwise/" + old.partialKey(of: item.key).name)
+    let news: [DownloadNews] = try [
+      .whole(file("1", "x")), .whole(file("2", "x")), .whole(file("9", "new", replacing: true)),
+      .kept(DownloadNews.Remains(item: item, resume: new), instead: old),
+    ]
+    let settled = try await settler(journal).settle(news)
+    #expect(settled.map(\.1.isDone) == [true, false, true])
+    #expect(journal.records.count == 3)
+    #expect(journal.records[item.key]?.state == .partial(new))
+    #expect(folder.partialSize(of: old.partialKey(of: item.key)) == nil)
+  }
+
+  @Test("An item that leaves a taken name alone has no row that says otherwise")
+  func takenMeanwhile() async throws {
+    let journal = MemoryJournal()
+    journal.onAppend { [parent] _ in
+      try? parent.write(Array("other".utf8), to: "a")
+      return nil
+    }
+    let settler = Settler(journal: journal, folder: folder, collisions: .skip)
+    let whole = try file("a", "mine!")
+    let settled = try await settler.settle([.whole(whole)])
+    guard case .skipped(.collision, _) = settled.first?.1 else {
+      Issue.record("\(settled)")
+      return
+    }
+    #expect(journal.records[whole.job.item.key]?.state == .left)
+    #expect(parent["a"] == Array("other".utf8))
+  }
+
+  @Test("An item whose file cannot take the previous one's place keeps that one in mind")
+  func previousStays() async throws {
+    try parent.write(Array("old".utf8), to: "a")
+    folder.protect(path: parent.path + "/a")
+    let journal = MemoryJournal()
+    let whole = try file("a", "new", replacing: true)
+    let settled = try await settler(journal).settle([.whole(whole)])
+    guard case .failed(let failure) = settled.first?.1 else {
+      Issue.record("\(settled)")
+      return
+    }
+    #expect(failure.reason == .name)
+    #expect(journal.appended.value.count == 1)
+    let record = try #require(journal.records[whole.job.item.key])
+    #expect(record.state == .failed(failure, attempts: 0, nil))
+    #expect(record.previous == whole.job.previous)
+    #expect(parent["a"] == Array("old".utf8))
+  }
+
+  @Test("A part that somebody is writing is not removed")
+  func partInUse() async throws {
+    let item = try PlannedItem(WorkItem(address: "http://h/part"), salt: 1)
+    let point = ResumePoint(validator: .entityTag("1"), total: nil)
+    let key = point.partialKey(of: item.key)
+    var part = try PartialFile(in: folder)
+    try part.keep(for: key)
+    folder.removePartial(key)
+    #expect(folder.partialSize(of: key) == 0)
+    try [1].withUnsafeBytes { try part.write($0) }
+    #expect(folder.partialSize(of: key) == 8)
   }
 
   @Test("Where there is room for no row at all, no file has a name")
