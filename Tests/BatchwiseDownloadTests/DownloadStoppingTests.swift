@@ -10,6 +10,34 @@ import Testing
 struct DownloadStoppingTests {
   private static let addresses = (0..<200).map { "http://h/\($0)" }
 
+  // MARK: - A journal that cannot be read
+
+  /// A journal whose records cannot be read, and which takes others.
+  private struct Unreadable: DownloadJournal {
+    let journal = MemoryJournal()
+    var salt: UInt64 { journal.salt }
+
+    func records(of keys: [ItemKey]) async throws(JournalError) -> [ItemRecord?] {
+      throw JournalError(.damaged, "Damaged")
+    }
+
+    func append(_ records: [ItemRecord]) async throws(JournalError) {
+      try await journal.append(records)
+    }
+  }
+
+  @Test("Items whose records cannot be read are left, listed once, and their records stand")
+  func unreadableJournal() async throws {
+    let journal = Unreadable()
+    let fetch = try Fetch(journal: journal) { .file($0) }
+    let report = await fetch.run(Self.addresses)
+    #expect(report.ending == .journalFailed(JournalError(.damaged, "Damaged")))
+    #expect(fetch.transport.record.value.urls.isEmpty)
+    #expect(fetch.log.left.value.map(\.address) == Self.addresses)
+    #expect(report.status.left == 200 && report.status.read == 200)
+    #expect(journal.journal.records.isEmpty)
+  }
+
   // MARK: - Cancelling
 
   @Test(

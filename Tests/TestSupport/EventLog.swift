@@ -16,6 +16,12 @@ public final class EventLog: EventSink {
     kept.update { $0 += events }
   }
 
+  /// The items that were told to be unfinished, in order.
+  public let left = Watched<[WorkItem]>([])
+
+  /// Keeps the items.
+  public func receive(unfinished items: [WorkItem]) async { left.update { $0 += items } }
+
   /// All events so far.
   public var events: [DownloadEvent] { kept.value }
 
