@@ -133,7 +133,7 @@ extension DownloadState {
     case .oneMoreAttempt where job.hadOneMore:
       return fail(job, failure, moment)
     case .oneMoreAttempt: job.hadOneMore = true
-    case .fewerAtOnce where inFlight.all > 1:
+    case .fewerAtOnce where inFlight.all > 1 || status.settling > 0:
       // What has begun proves that so many can be borne, and no more. It was no attempt.
       setLimit(max(1, min(status.limit, inFlight.all - 1)))
       job.attempts -= 1
@@ -148,7 +148,13 @@ extension DownloadState {
       using: &generator)
     guard let backoff else { return fail(job, failure, moment) }
     guard ending == nil, !job.isAbandoned else { return leave(job, moment) }
-    let pause = failure.remedy == .fewerAtOnce && inFlight.all > 1 ? .zero : hostPause ?? backoff
+    let pause =
+      switch failure.remedy {
+      case .fewerAtOnce where inFlight.all > 1: Duration.zero
+      // Those that wait for their names are open, too, and soon closed.
+      case .fewerAtOnce where status.settling > 0: Duration.milliseconds(20)
+      default: hostPause ?? backoff
+      }
     note(.retry(attempt: job.attempts + 1, failure, delay: pause), job.id, job.item, moment)
     job.route = Route()
     // A host that is left alone keeps all its items waiting by itself.

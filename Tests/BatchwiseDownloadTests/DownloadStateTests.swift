@@ -66,6 +66,24 @@ struct DownloadStateTests {
     #expect(state.admit().count == 1)
   }
 
+  @Test("Where only files that wait for their names are open, the next one waits for them")
+  func openWhileSettling() throws {
+    var state = TimedState(.limited(to: 2))
+    state.add(["http://h/a", "http://h/b"])
+    let ids = state.admit().map(\.id)
+    state.ended(ids[0], .whole(nil))
+    let failure = DownloadFailure(.disk, "Too many open files", remedy: .fewerAtOnce)
+    state.ended(ids[1], .failed(failure, resume: nil))
+    #expect(state.inner.status.failed == 0)
+    #expect(state.admit().isEmpty)
+    state.now += .milliseconds(20)
+    #expect(state.admit().map(\.attempts) == [1])
+    // With nothing else open it is an attempt like any other.
+    state.settled(ids[0], .failed(DownloadFailure(.name, "None")))
+    state.ended(ids[1], .failed(failure, resume: nil))
+    #expect(state.inner.status.failed == 2)
+  }
+
   @Test("Where few files can be open, fewer wait for their names", arguments: [(100, 25), (3, 1)])
   func fewOpenFiles(openFiles: Int, most: Int) {
     var state = TimedState(.limited(to: 1), openFiles: openFiles)

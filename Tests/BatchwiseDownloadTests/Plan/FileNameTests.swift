@@ -65,9 +65,9 @@ struct FileNameTests {
 
   @Test("A row of accents that takes long to bring in order is cut before that")
   func disorderedAccents() throws {
-    // Unbounded, a hundred of them took half a minute.
-    for number in 0..<100 {
-      let accents = String(repeating: "\u{301}\u{316}", count: 16_000)
+    // Unbounded, one of them takes five seconds, for the time grows with the square of the length.
+    for number in 0..<6 {
+      let accents = String(repeating: "\u{301}\u{316}", count: 64_000)
       let shortened = try name("http://h/q\(number)" + accents + ".png")
       #expect(shortened.utf8.starts(with: "q\(number)".utf8) && shortened.hasSuffix(".png"))
       #expect((252...255).contains(shortened.utf8.count))
