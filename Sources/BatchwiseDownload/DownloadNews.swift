@@ -50,12 +50,13 @@ enum DownloadNews: Sendable {
   /// with in this run, and what a later part has taken the place of.
   func useless(isRemembered: Bool) -> PartialKey? {
     switch self {
-    case .failed(_, let remains, _), .left(let remains, _): isRemembered ? nil : remains.partial
+    case .failed(_, let remains, _), .left(let remains, _):
+      return isRemembered ? nil : remains.partial
     case .kept(let remains, let instead):
-      remains.partial == instead?.partialKey(of: remains.item.key)
-        ? nil : instead?.partialKey(of: remains.item.key)
-    case .restored(let remains): remains.partial
-    case .event, .whole: nil
+      let old = instead?.partialKey(of: remains.item.key)
+      return old == remains.partial ? nil : old
+    case .restored(let remains): return remains.partial
+    case .event, .whole: return nil
     }
   }
 

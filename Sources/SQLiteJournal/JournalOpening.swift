@@ -10,6 +10,13 @@ internal import BatchwiseDownload
   internal import Darwin
 #endif
 
+extension SQLiteJournal {
+  /// The files that a journal at a path consists of while it is open.
+  package static func files(at path: String) -> [String] {
+    ["", "-wal", "-shm", JournalLock.suffix].map { path + $0 }
+  }
+}
+
 /// Where a journal lies: its path as people know it, and the path of the same file that does not
 /// change its meaning with the working directory or with links.
 struct JournalPath {

@@ -65,7 +65,7 @@ extension Fetch {
   func protect(_ descriptors: [Int32?], in folder: OutputFolder) {
     for descriptor in descriptors.compactMap(\.self) { folder.protect(descriptor) }
     guard let journal = options.journal else { return }
-    for suffix in ["", "-wal", "-shm", "-lock"] { folder.protect(path: journal + suffix) }
+    for path in SQLiteJournal.files(at: journal) { folder.protect(path: path) }
   }
 
   /// Opens the file for what is not done at the end, unless it is the list.

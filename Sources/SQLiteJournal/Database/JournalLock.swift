@@ -66,7 +66,7 @@ final class JournalLock: Sendable {
 
   // MARK: -
 
-  private static let suffix = "-lock"
+  static let suffix = "-lock"
 
   // Locks of an open file, not of a process: they also part two runs in one process, and closing
   // another descriptor does not end them. Swift's modules leave their numbers out.

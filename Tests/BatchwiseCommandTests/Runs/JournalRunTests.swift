@@ -267,7 +267,7 @@ extension CommandRuns {
       let gate = MisbehavingOrigin.Gate()
       origin.on("/large", .file(large, ["ETag: \"1\""], upTo: 2 << 20, heldAt: gate))
       let run = try setting.start(["--no-journal"], list: [origin.url("/large")])
-      while setting.partials.isEmpty, run.isRunning { try await Task.sleep(for: .milliseconds(2)) }
+      try await setting.waitForPart(of: 2 << 20, in: run)
       await setting.kill(run)
       #expect(setting.partials.count == 1)
       origin.on("/large", .status(404))

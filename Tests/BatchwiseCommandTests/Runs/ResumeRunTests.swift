@@ -281,7 +281,7 @@ extension CommandRuns {
       origin.on("/a", .answer(fields: tag, second, upTo: 1_600_000, heldAt: new))
       let run = try setting.start(list: [origin.url("/a")])
       await new.arrivals(1)
-      while setting.partialSize != 1_600_000 { try await Task.sleep(for: .milliseconds(2)) }
+      try await setting.waitForPart(of: 1_600_000, in: run)
       await setting.kill(run)
       origin.on("/a", .file(second, tag))
       #expect(try await setting.fetch(list: [origin.url("/a")]).status == 0)
@@ -352,7 +352,7 @@ extension CommandRuns {
       origin.on("/a", .answer(fields: Self.tag, first + [0], upTo: first.count, heldAt: gate))
       let run = try setting.start(list: [origin.url("/a")])
       try await setting.waitForJournal(run) { $0.partial == 1 }
-      while setting.partialSize != first.count { try await Task.sleep(for: .milliseconds(2)) }
+      try await setting.waitForPart(of: first.count, in: run)
       await setting.kill(run)
       origin.on("/a", .file(first, Self.tag))
       let small = try await setting.fetch(["--max-size", "1M"], list: [origin.url("/a")])
@@ -403,7 +403,7 @@ extension CommandRuns {
       origin.on("/a", .file(second, new, upTo: 1_500_000, heldAt: gate))
       let run = try setting.start(["--refresh"], list: [origin.url("/a")])
       try await setting.waitForJournal(run) { $0.partial == 1 }
-      while setting.partialSize != 1_500_000 { try await Task.sleep(for: .milliseconds(2)) }
+      try await setting.waitForPart(of: 1_500_000, in: run)
       await setting.kill(run)
       setting.expect(first, as: "a")
       origin.on("/a", .file(second, new))

@@ -88,7 +88,7 @@ extension CommandRuns {
       let unfinished = setting.folder.path + "/unfinished"
       let run = try setting.start(["--unfinished", unfinished], list: [origin.url("/a")])
       try await setting.waitForJournal(run) { $0.partial == 1 }
-      while setting.partialSize != 1_500_000 { try await Task.sleep(for: .milliseconds(2)) }
+      try await setting.waitForPart(of: 1_500_000, in: run)
       run.send(SIGTERM)
       let ending = await run.ending
       #expect(ending.status == 143)

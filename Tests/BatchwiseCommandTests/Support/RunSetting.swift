@@ -67,6 +67,14 @@ struct RunSetting {
     }
   }
 
+  /// Waits until the only partial file is so long, while a run goes on.
+  func waitForPart(of size: Int, in run: CommandRun) async throws {
+    while partialSize != size {
+      try #require(run.isRunning, "The run has ended too early")
+      try await Task.sleep(for: .milliseconds(2))
+    }
+  }
+
   // MARK: - What lies in the folder
 
   /// The paths of all files in the output folder, but for those in the downloader's own.
