@@ -81,15 +81,22 @@ struct WebAddress: Sendable, Hashable {
 
   // MARK: - The rules
 
+  /// The origin of what has been checked: letters in lower case, and the port as a plain number that is
+  /// left out where it is the scheme's own.
   private static func origin(_ scheme: String, _ hostAndPort: Substring) -> String {
-    let usual = (scheme == "https" ? ":443" : ":80").utf8
     let isLower = hostAndPort.utf8.allSatisfy {
       !(UInt8(ascii: "A")...UInt8(ascii: "Z") ~= $0) && $0 < 0x80
     }
-    var host = isLower ? String(hostAndPort) : hostAndPort.lowercased()
-    if host.utf8.suffix(usual.count).elementsEqual(usual) { host.removeLast(usual.count) }
-    if host.utf8.last == UInt8(ascii: ":") { host.removeLast() }
-    return "\(scheme)://\(host)"
+    var host = isLower ? hostAndPort : Substring(hostAndPort.lowercased())
+    // Behind the last colon is the port, unless it is one of those within brackets.
+    guard host.utf8.last != UInt8(ascii: "]"),
+      let colon = host.utf8.lastIndex(of: UInt8(ascii: ":"))
+    else { return "\(scheme)://\(host)" }
+    let port = host[colon...].utf8.dropFirst().drop { $0 == UInt8(ascii: "0") }
+    let usual = scheme == "https" ? "443" : "80"
+    host = host[..<colon]
+    return port.isEmpty || port.elementsEqual(usual.utf8)
+      ? "\(scheme)://\(host)" : "\(scheme)://\(host):\(Substring(port))"
   }
 
   private static func check(hostAndPort bytes: Substring.UTF8View) throws(DownloadFailure) {

@@ -136,6 +136,24 @@ struct WebAddressTests {
   }
 
   @Test(
+    "An origin is the same whichever way it is written, and another port or scheme is another",
+    arguments: [
+      (
+        "http://h",
+        ["HTTP://H/", "http://h:80/a", "http://h:/?x", "http://h:080", "http://u@h:00080/"]
+      ),
+      ("http://h:8080", ["http://h:08080/a", "http://me:x@H:8080#a"]),
+      ("https://h", ["https://h:443", "https://h:0443/", "https://h:/"]),
+      ("http://[::80]", ["http://[::80]:80/", "http://[::80]:/", "http://[::80]:080"]),
+      ("http://[::80]:81", ["http://[::80]:081/", "http://[::80]:81/a:80"]),
+      ("http://h:443", ["http://h:0443"]), ("https://h:80", ["https://h:080/"]),
+    ])
+  func origins(origin: String, spellings: [String]) throws {
+    #expect(try WebAddress(origin).origin == origin)
+    for spelling in spellings { #expect(try WebAddress(spelling).origin == origin) }
+  }
+
+  @Test(
     "The last segment of the path is what stands behind its last slash",
     arguments: [
       ("http://h", ""), ("http://h/", ""), ("http://h/a/", ""), ("http://h/a/b.c?d/e", "b.c"),
