@@ -44,7 +44,7 @@ struct DownloadJob: Sendable {
 
   /// What there is of it.
   var remains: DownloadNews.Remains {
-    DownloadNews.Remains(item: item, resume: resume, previous: previous)
+    DownloadNews.Remains(item: item, path: path, resume: resume, previous: previous)
   }
 
   init(_ id: Int, _ item: PlannedItem, path: OutputPath) {

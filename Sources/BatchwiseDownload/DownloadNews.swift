@@ -20,6 +20,8 @@ enum DownloadNews: Sendable {
   /// What there is of an item that has not come to its end.
   struct Remains: Sendable {
     var item: PlannedItem
+    /// The path that it has claimed, if it has.
+    var path: OutputPath?
     /// From where a later attempt can go on.
     var resume: ResumePoint?
     /// What an earlier run has brought.
@@ -60,10 +62,10 @@ enum DownloadNews: Sendable {
     }
   }
 
-  /// The item that is neither done nor skipped, if that is what it tells.
-  var unfinished: PlannedItem? {
+  /// What there is of an item that is neither done nor skipped, if that is what it tells.
+  var unfinished: Remains? {
     switch self {
-    case .failed(_, let remains, _), .left(let remains, _): remains.item
+    case .failed(_, let remains, _), .left(let remains, _): remains
     case .event, .kept, .restored, .whole: nil
     }
   }

@@ -375,12 +375,10 @@ package final class DownloadRun: Sendable {
     let events = events(of: news, settled)
     let unfinished =
       news.compactMap(\.unfinished)
-      + settled.compactMap { $1.isFinished ? nil : $0.job.item }
-    if !events.isEmpty { await sink.receive(events) }
-    if !unfinished.isEmpty {
-      let naming = context.options.naming
-      await sink.receive(unfinished: unfinished.map { $0.asUnfinished(naming) })
-    }
+      + settled.compactMap { $1.isFinished ? nil : $0.job.remains }
+    let naming = context.options.naming
+    await sink.receive(
+      events, unfinished: unfinished.map { $0.item.asUnfinished(naming, path: $0.path) })
     // First, for with its last item settled a run is over, and has ended for no other reason.
     if let failure { stop(.journalFailed(failure)) }
     inParts(settled) { part in

@@ -115,7 +115,12 @@ struct DownloadState {
               time: moment.date, id: lastID, line: item.line, url: url,
               kind: .failed(failure, attempts: 0))))
       case .planned(let item, let plan):
-        if recent.insert(item.key) {
+        switch item.source.mark?.end {
+        case .failed: status.failed -= 1
+        case .left: status.left -= 1
+        case nil: break
+        }
+        if recent.insert(item.key) || item.source.mark?.end != nil {
           add(item, plan, at: moment)
         } else {
           skip(lastID, item, .duplicate, file: nil, moment)

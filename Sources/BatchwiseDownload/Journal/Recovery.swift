@@ -105,8 +105,10 @@ struct Recovery {
       var records = try await journal.records(of: keys)[...]
       for index in entries.indices {
         guard let item = entries[index].item else { continue }
+        var recorded = options.recorded
+        if item.source.mark?.end != nil { recorded.retriesFailed = true }
         let plan = RecoveryPlan(
-          records.popFirst() ?? nil, url: item.address.redacted, options: options.recorded,
+          records.popFirst() ?? nil, url: item.address.redacted, options: recorded,
           size: { folder.recordedSize(of: $0) },
           partialSize: { folder.partialSize(of: PartialKey(item.key, $0)) })
         entries[index] = .planned(item, checked(plan, of: item))

@@ -21,6 +21,8 @@ struct NameClaims {
   mutating func claim(
     for item: PlannedItem, _ policy: CollisionPolicy = .suffix, previous: OutputPath? = nil
   ) -> OutputPath? {
+    // Tried once more, it has again what it had; since then nobody else could.
+    if let own = item.source.mark?.path, held.insert(own.collisionKey).inserted { return own }
     if let previous, take(previous, policy) { return previous }
     if take(item.path, policy) { return item.path }
     guard policy == .suffix else { return nil }

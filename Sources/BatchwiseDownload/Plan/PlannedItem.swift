@@ -47,10 +47,15 @@ final class PlannedItem: Sendable {
 
   /// The item as a list that holds only some of the items has to write it: with the name that its
   /// place in this list gives it.
-  func asUnfinished(_ naming: Naming) -> WorkItem {
-    guard naming == .index, source.name == nil else { return source }
+  ///
+  /// - Parameters:
+  ///   - naming: How the run has named files.
+  ///   - claimed: The path that it has claimed, if it has.
+  /// - Returns: The item.
+  func asUnfinished(_ naming: Naming, path claimed: OutputPath? = nil) -> WorkItem {
     var item = source
-    item.name = path.description
+    item.mark?.path = claimed
+    if naming == .index, item.name == nil { item.name = path.description }
     return item
   }
 }

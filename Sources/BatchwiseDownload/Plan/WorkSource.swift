@@ -49,6 +49,9 @@ public struct WorkItem: Sendable, Equatable {
   /// What makes the item unusable whatever its address, such as a line that is no text.
   public var flaw: DownloadFailure?
 
+  /// What a batch that somebody looks at knows of it; nil in all others.
+  var mark: RowMark?
+
   /// Describes one item.
   public init(line: Int = 0, address: String, flaw: DownloadFailure? = nil) {
     self.line = line

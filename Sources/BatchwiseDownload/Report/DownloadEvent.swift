@@ -91,9 +91,20 @@ public protocol EventSink: Sendable {
   /// They are as the list wrote them, with headers and passwords, so they are not to be shown.
   /// Called by the same task as ``receive(_:)``.
   func receive(unfinished items: [WorkItem]) async
+
+  /// Receives both at once, by default one after the other, and nothing of which there is none.
+  ///
+  /// Only this method is called by a run; one who must not see the one without the other implements it.
+  func receive(_ events: [DownloadEvent], unfinished items: [WorkItem]) async
 }
 
 extension EventSink {
+  /// Receives the events, and then the items.
+  public func receive(_ events: [DownloadEvent], unfinished items: [WorkItem]) async {
+    if !events.isEmpty { await receive(events) }
+    if !items.isEmpty { await receive(unfinished: items) }
+  }
+
   /// Does nothing.
   public func receive(unfinished items: [WorkItem]) async {}
 }

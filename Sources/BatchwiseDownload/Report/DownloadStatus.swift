@@ -40,6 +40,8 @@ public struct DownloadStatus: Sendable, Equatable {
 
 /// How far one transfer in flight has come.
 public struct TransferProgress: Sendable, Equatable {
+  /// The item's number in its run, from 1, as events have it.
+  public var id: Int
   /// The item's address without user name and password.
   public var url: String
   /// The name that its file will get, if nothing else has it.

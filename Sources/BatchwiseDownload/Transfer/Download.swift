@@ -128,8 +128,8 @@ final class Download: TransferHandler {
   var progress: TransferProgress {
     state.withLock { state in
       TransferProgress(
-        url: job.item.address.redacted, name: job.path.description, received: state.size,
-        total: state.total, duration: .now - state.startedAt)
+        id: job.id, url: job.item.address.redacted, name: job.path.description,
+        received: state.size, total: state.total, duration: .now - state.startedAt)
     }
   }
 }

@@ -81,7 +81,7 @@ struct ProgressLineTests {
   @Test("A transfer's row fits the terminal, keeps the name's end, and obeys nothing in it")
   func row() {
     let transfer = TransferProgress(
-      url: "http://h/a", name: "folder/picture\u{1b}[2J-of-a-very-long-name.jpeg",
+      id: 1, url: "http://h/a", name: "folder/picture\u{1b}[2J-of-a-very-long-name.jpeg",
       received: 3 << 20, total: 10 << 20, duration: .seconds(75))
     #expect(
       transferRow(transfer, width: 100)

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The rows of a batch that grows while it runs: what is known of each, and which are to be handed out.
+///
+/// A value between those who add rows or ask for one again, the run, which knows items by the order in
+/// which it was handed them, and those who look.
+struct RowTable {
+  /// All rows, in the order in which they were added.
+  private(set) var rows: [DownloadRow] = []
+  /// How many changes there were; two equal numbers are one state.
+  private(set) var version = 0
+  private var counts = [Int](repeating: 0, count: DownloadRow.Kind.allCases.count)
+
+  /// Rows that the run has not been handed, from `firstWaiting` on.
+  private var waiting: [Int] = []
+  private var firstWaiting = 0
+  /// Rows by the numbers of their items in the run, less one.
+  private var handedOut: [Int] = []
+  /// The items of rows that are not done, for they may be asked for again.
+  private var items: [Int: WorkItem] = [:]
+
+  /// How many rows the run has not been handed.
+  var backlog: Int { waiting.count - firstWaiting }
+
+  /// How many rows are in a state.
+  func count(of kind: DownloadRow.Kind) -> Int { counts[kind.index] }
+
+  /// Whether every row has ended.
+  var isSettled: Bool { [.waiting, .inFlight, .pausing].allSatisfy { count(of: $0) == 0 } }
+
+  /// The row that an item of the run stands for.
+  func row(ofItem id: Int) -> Int? { handedOut.indices.contains(id - 1) ? handedOut[id - 1] : nil }
+
+  /// Some of the rows in these states, or in all, those first that were added first.
+  ///
+  /// - Complexity: O(*n*) for *n* rows, and O(`count`) for all states.
+  func rows(
+    _ kinds: Set<DownloadRow.Kind>?, from start: Int, atMost count: Int
+  ) -> [DownloadRow] {
+    guard let kinds else { return Array(rows.dropFirst(start).prefix(count)) }
+    return Array(rows.lazy.filter { kinds.contains($0.kind) }.dropFirst(start).prefix(count))
+  }
+
+  // MARK: - Those who add
+
+  /// Adds rows behind all others.
+  mutating func add(_ new: some Sequence<WorkItem>) {
+    for var item in new {
+      let id = rows.count
+      item.mark = RowMark(row: id)
+      rows.append(DownloadRow(id: id, url: WebAddress.shown(item.address), state: .waiting))
+      counts[DownloadRow.Kind.waiting.index] += 1
+      items[id] = item
+      waiting.append(id)
+    }
+    version += 1
+  }
+
+  /// Asks again for a row that has failed or was left, and returns whether it has.
+  mutating func retry(_ id: Int) -> Bool {
+    guard rows.indices.contains(id), let item = items[id], item.flaw == nil,
+      rows[id].kind == .failed || rows[id].kind == .left
+    else { return false }
+    set(.waiting, of: id)
+    waiting.append(id)
+    version += 1
+    return true
+  }
+
+  /// Asks again for all rows in a state, and returns how many those are.
+  mutating func retryAll(_ kind: DownloadRow.Kind) -> Int {
+    count(of: kind) == 0 ? 0 : rows.indices.count { rows[$0].kind == kind && retry($0) }
+  }
+
+  /// Leaves what has not been handed out, and returns the items of the run that have not ended.
+  mutating func leaveWaiting() -> [Int] {
+    // The run has never heard of them, so there is no end in it to be taken back.
+    for id in waiting[firstWaiting...] { set(.left, of: id) }
+    waiting = []
+    firstWaiting = 0
+    version += 1
+    return handedOut.indices.filter { !rows[handedOut[$0]].kind.isEnd }.map { $0 + 1 }
+  }
+
+  // MARK: - The run
+
+  /// Hands out the next items.
+  mutating func take(upTo count: Int) -> [WorkItem] {
+    let next = waiting[firstWaiting...].prefix(count)
+    let taken = next.compactMap { items[$0] }
+    handedOut += next
+    firstWaiting += next.count
+    if firstWaiting == waiting.count || firstWaiting > 4096 {
+      waiting.removeFirst(firstWaiting)
+      firstWaiting = 0
+    }
+    return taken
+  }
+
+  /// Takes note of what has happened in the run, and of the items that have failed or are left by it.
+  mutating func receive(_ events: some Sequence<DownloadEvent>, unfinished: [WorkItem] = []) {
+    for event in events {
+      guard let id = row(ofItem: event.id) else { continue }
+      switch event.kind {
+      case .started(let attempt): set(.inFlight(attempt: attempt), of: id)
+      case .retry(_, let failure, _): set(.pausing(failure), of: id)
+      case .done(let file): set(.done(file), of: id)
+      case .skipped(let reason, let file): set(.skipped(reason, file: file), of: id)
+      case .failed(let failure, _):
+        items[id]?.mark?.end = .failed
+        set(.failed(failure), of: id)
+      }
+    }
+    for item in unfinished {
+      guard let mark = item.mark, items[mark.row] != nil else { continue }
+      items[mark.row]?.mark?.path = mark.path
+      // The others have failed.
+      guard !rows[mark.row].kind.isEnd else { continue }
+      items[mark.row]?.mark?.end = .left
+      set(.left, of: mark.row)
+    }
+    version += 1
+  }
+
+  /// The run has ended: what it has not brought to an end is left.
+  mutating func end() {
+    for id in rows.indices where !rows[id].kind.isEnd { set(.left, of: id) }
+    version += 1
+  }
+
+  private mutating func set(_ state: DownloadRow.State, of id: Int) {
+    counts[rows[id].kind.index] -= 1
+    rows[id].state = state
+    counts[rows[id].kind.index] += 1
+    switch state {
+    case .done, .skipped: items[id] = nil
+    case .waiting, .inFlight, .pausing, .failed, .left: break
+    }
+  }
+
+  /// The items that are not done, in the order of their rows, but for those that never can be.
+  var unfinished: [WorkItem] {
+    items.keys.sorted().compactMap { items[$0] }.filter { $0.flaw == nil }
+  }
+}
+
+extension DownloadRow.Kind {
+  fileprivate var index: Int {
+    switch self {
+    case .waiting: 0
+    case .inFlight: 1
+    case .pausing: 2
+    case .done: 3
+    case .skipped: 4
+    case .failed: 5
+    case .left: 6
+    }
+  }
+
+  /// Whether nothing more becomes of a row by itself.
+  fileprivate var isEnd: Bool {
+    switch self {
+    case .waiting, .inFlight, .pausing: false
+    case .done, .skipped, .failed, .left: true
+    }
+  }
+}
