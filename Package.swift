@@ -29,12 +29,18 @@ let package = Package(
     .target(name: "SQLiteJournal", dependencies: ["BatchwiseDownload", "CSQLite"]),
     .target(name: "CryptoDigest", dependencies: ["BatchwiseDownload", "CCrypto"]),
 
+    .target(
+      name: "BatchGallery", dependencies: ["BatchwiseDownload", "CMicrohttpd"],
+      resources: [
+        .embedInCode("Page/page.html"), .embedInCode("Page/page.css"), .embedInCode("Page/page.js"),
+      ]),
+
     // The command: the only room that knows concrete types.
     .target(
       name: "BatchwiseCommand",
       dependencies: [
-        "Batchwise", "BatchwiseDownload", "CurlTransport", "CryptoDigest", "SQLiteJournal",
-        "CFileCalls", "CGetopt", "CMicrohttpd", "CZlib",
+        "Batchwise", "BatchGallery", "BatchwiseDownload", "CurlTransport", "CryptoDigest",
+        "SQLiteJournal", "CFileCalls", "CGetopt", "CMicrohttpd", "CZlib",
       ]),
     .executableTarget(name: "BatchwiseMain", dependencies: ["BatchwiseCommand"]),
 

@@ -36,6 +36,7 @@ public enum BatchwiseCommand {
     let rest = Array(arguments.dropFirst())
     switch arguments.first {
     case "fetch": return try await fetch(rest)
+    case "serve": return try await serve(rest)
     case "demo": return try await demo(rest)
     case "status": return try status(rest)
     case "help": return try help(rest.first)
@@ -52,6 +53,15 @@ public enum BatchwiseCommand {
     var options = FetchOptions()
     options.add(operands: try parseArguments(arguments, FetchOptions.table, into: &options))
     if let answer = try answered(options.wantsHelp, options.wantsVersion, "fetch") { return answer }
+    return try await Fetch(options: options).run()
+  }
+
+  private static func serve(_ arguments: [String]) async throws(Refusal) -> ExitStatus {
+    var options = FetchOptions()
+    options.page = FetchOptions.Page()
+    options.add(
+      operands: try parseArguments(arguments, FetchOptions.serveTable, into: &options))
+    if let answer = try answered(options.wantsHelp, options.wantsVersion, "serve") { return answer }
     return try await Fetch(options: options).run()
   }
 
@@ -93,6 +103,8 @@ public enum BatchwiseCommand {
     switch command {
     case nil: try say(overview)
     case "fetch": try say(helpText("fetch [OPTIONS] [URL ...]", fetchSummary, FetchOptions.table))
+    case "serve":
+      try say(helpText("serve [OPTIONS] [URL ...]", serveSummary, FetchOptions.serveTable))
     case "status":
       try say(helpText("status [OPTIONS] DIR", statusSummary, StatusOptions.table))
     case "demo": try say(helpText("demo [OPTIONS]", demoSummary, FetchOptions.demoTable))

@@ -4,12 +4,16 @@ let fetchSummary = "Downloads every URL of a list, at most N at once."
 let demoSummary =
   "The same on 20 pictures from inside the program: nothing to set up, no network."
 
+let serveSummary =
+  "Shows a batch as a page in the browser of this machine: start it, watch, steer, add to it."
+
 let statusSummary = "Says what the journal of an output folder knows: done, failed, left to do."
 
 /// What `batchwise` says of itself.
 let overview = """
   usage: batchwise fetch  [OPTIONS] [URL ...]  download a list, at most N at once
          batchwise demo   [OPTIONS]            the same on 20 pictures of its own
+         batchwise serve  [OPTIONS] [URL ...]  the same as a page in the browser
          batchwise status DIR                  what is done there, what is left
          batchwise help   [COMMAND]            this text, or a command's options
          batchwise --version

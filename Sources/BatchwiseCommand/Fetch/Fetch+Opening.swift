@@ -24,6 +24,8 @@ extension Fetch {
       return file
     }
     guard options.input == "-" || options.urls.isEmpty else { return nil }
+    // A page has a list of its own, which begins empty.
+    if options.page != nil, options.input == nil, isatty(0) != 0 { return nil }
     let flags = fcntl(0, F_GETFL)
     guard flags >= 0, flags & O_ACCMODE != O_WRONLY, isatty(0) == 0 else {
       throw Refusal(

@@ -33,6 +33,7 @@ struct Fetch {
     var journal: SQLiteJournal?
     var writer: EventWriter?
     var unfinished: UnfinishedList?
+    var page: FetchPage?
   }
 
   /// Downloads the list, and returns what the shell is to be told.
@@ -67,12 +68,14 @@ struct Fetch {
     OpenFiles.raise()
     run.limit = limit(for: OpenFiles.most)
     if let maxTime = options.maxTime { run.longestPause = min(run.longestPause, maxTime) }
+    let downloader = DownloadRun(
+      transport: transport, folder: folder, options: run, digests: CryptoDigest(), journal: journal)
+    var page: FetchPage?
+    if let options = options.page { page = try FetchPage(options, of: downloader, in: folder) }
     return Parts(
-      list: list, listStart: list.flatMap(Self.start),
-      downloader: DownloadRun(
-        transport: transport, folder: folder, options: run, digests: CryptoDigest(),
-        journal: journal),
-      journal: journal, writer: writer, unfinished: unfinished.map(UnfinishedList.init))
+      list: list, listStart: list.flatMap(Self.start), downloader: downloader, journal: journal,
+      writer: writer, unfinished: unfinished.map(UnfinishedList.init),
+      page: page)
   }
 
   private func source(_ list: Int32?) -> FetchList {
@@ -92,14 +95,30 @@ struct Fetch {
     }
     InterruptSignals.shared.begin(stop: interrupt)
     let sink = FetchSink(
-      display, parts.writer, parts.unfinished, options.isVerbose ? verboseLine : nil, describe,
-      stop: interrupt)
+      display, parts.writer, parts.unfinished, parts.page?.live,
+      options.isVerbose ? verboseLine : nil, describe, stop: interrupt)
     let limit = downloader.status.limit
     await sink.write([.run(limit: limit, output: options.output)])
 
     let isOverdue = Atomic(false)
-    let run = Task { await downloader.run(source(parts.list), reportingTo: sink) }
+    let list = source(parts.list)
+    let reading = parts.page.map { page in
+      Task {
+        let reading = await page.read(list)
+        if reading.ending != nil { downloader.stop() }
+        return reading
+      }
+    }
+    let run = Task {
+      if let page = parts.page {
+        await downloader.run(page.live.source, reportingTo: sink)
+      } else {
+        await downloader.run(list, reportingTo: sink)
+      }
+    }
+    if let page = parts.page { show(page.address) }
     let besides = [
+      Task { if let page = parts.page { await page.follow() } },
       Task { await display.follow(downloader) },
       Task { await sink.watchReader() },
       Task {
@@ -116,32 +135,46 @@ struct Fetch {
         interrupt()
       },
     ]
-    let report = await run.value
+    var report = await run.value
+    reading?.cancel()
+    let read = await reading?.value
+    if let ending = read?.ending { report.ending = ending }
+    if let page = parts.page {
+      page.runEnded()
+      // It is there until it is interrupted, which cuts nothing short when all is done.
+      if page.isSettled, report.ending == .stopped { report.ending = .listDone }
+    }
     for task in besides {
       task.cancel()
       await task.value
     }
-    await addUnread(parts, report, to: sink)
+    await addUnread(parts, report, after: read?.count ?? report.status.read, to: sink)
     await sink.write([.summary(report)])
 
-    if !options.isQuiet || report.status.failed > 0 { display.write(sink.failures) }
+    let failures = sink.failures
+    if !options.isQuiet || report.status.failed > 0 { display.write(failures.text) }
     if !options.isQuiet {
-      if report.status.limit < limit, !options.run.findsLimit {
+      if report.status.limit < limit, !options.run.findsLimit, options.page == nil {
         display.write(
           "batchwise: --limit \(limit): lowered to \(report.status.limit) on the way, for no more "
             + "files can be open\n")
       }
       display.write(summaryText(report))
-      display.write(nextSteps(report, sink.reasons, hasJournal: options.usesJournal))
+      display.write(nextSteps(report, failures.reasons, hasJournal: options.usesJournal))
     }
+    parts.page?.close()
     let signal =
       InterruptSignals.shared.status ?? (isOverdue.load(ordering: .relaxed) ? .someFailed : nil)
     return (report, status(of: report, signal, sink.failure, display))
   }
 
   /// Adds what a run that was stopped has not read of the list to what is not done.
-  private func addUnread(_ parts: Parts, _ report: DownloadReport, to sink: FetchSink) async {
-    guard let unfinished = parts.unfinished, report.ending != .listDone else { return }
+  private func addUnread(
+    _ parts: Parts, _ report: DownloadReport, after count: Int, to sink: FetchSink
+  ) async {
+    guard let unfinished = parts.unfinished else { return }
+    if let live = parts.page?.live { sink.note(unfinished.add(live.unfinished), .unfinished) }
+    guard report.ending != .listDone else { return }
     var list = parts.list
     if let file = list, let start = parts.listStart {
       lseek(file, start, SEEK_SET)
@@ -149,7 +182,7 @@ struct Fetch {
       list = nil
     }
     let failure = await unfinished.add(
-      restOf: source(list), after: report.status.read, options.run.naming)
+      restOf: source(list), after: count, options.run.naming)
     sink.note(failure, .unfinished)
   }
 
@@ -174,7 +207,7 @@ struct Fetch {
       return .inputOutput
     case .stopped, .listDone: break
     }
-    if let signal { return signal }
+    if let signal, report.ending == .stopped { return signal }
     if let failure {
       if failure.error.code == EPIPE { return .interrupted }
       let what =
@@ -188,8 +221,15 @@ struct Fetch {
     return report.status.failed > 0 ? .someFailed : .success
   }
 
+  /// Says where the page is.
+  private func show(_ address: String) {
+    let stream = options.events == "-" ? OutputStream.standardError : .standardOutput
+    stream.write("The page, for a browser of this machine: \(address)\n")
+  }
+
   private var style: Display.Style {
-    if options.isQuiet { return .none }
+    // A page shows it better, and nothing else has to be drawn while nothing happens.
+    if options.isQuiet || options.page != nil { return .none }
     switch options.progress {
     case .never: return .none
     case .always: return .bar

@@ -11,9 +11,35 @@ extension FetchOptions {
   static let table: [CommandOption<FetchOptions>] =
     list + limits(8) + patience + files + request + memory + reports
 
+  /// Every option of `serve`: its own, and those of `fetch`.
+  static let serveTable: [CommandOption<FetchOptions>] = page + table
+
   /// Every option of `demo`: what makes sense for a list that is its own.
   static let demoTable: [CommandOption<FetchOptions>] =
-    [outputOption("a new one")] + limits(3) + reports
+    [outputOption("a new one")] + limits(3)
+    + [
+      Option("serve", nil, "show it as a page in the browser") { options, _ in
+        options.page = options.page ?? Page()
+      }
+    ] + page + reports
+
+  // MARK: - The page
+
+  private static let page: [Option] = [
+    Option("port", "N", "where the page is served (default: a free one)") {
+      options, text throws(Refusal) in
+      let number = try count(text, of: "--port")
+      guard let port = UInt16(exactly: number) else {
+        throw Refusal(.usage, of: "--port", text, "give a number from 0 to 65535")
+      }
+      options.page = options.page ?? Page()
+      options.page?.port = port
+    },
+    Option("start", nil, "begin at once, without a press of the button") { options, _ in
+      options.page = options.page ?? Page()
+      options.page?.startsAtOnce = true
+    },
+  ]
 
   // MARK: - The list and the folder
 

@@ -35,6 +35,17 @@ struct FetchOptions: Sendable {
   var wantsHelp = false
   var wantsVersion = false
 
+  /// The page that shows the run and steers it, if there is to be one.
+  var page: Page?
+
+  /// How a page is opened.
+  struct Page: Sendable {
+    /// The port to listen on; 0 for one of the system's choice.
+    var port: UInt16 = 0
+    /// Whether the run begins at once, and not when somebody says so on the page.
+    var startsAtOnce = false
+  }
+
   enum Progress: String, CaseIterable {
     case auto, always, never
   }

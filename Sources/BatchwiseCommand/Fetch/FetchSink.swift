@@ -25,6 +25,7 @@ final class FetchSink: EventSink {
   private let display: Display
   private let writer: EventWriter?
   private let unfinished: UnfinishedList?
+  private let live: LiveBatch?
   private let remark: (@Sendable (DownloadEvent) -> String?)?
   private let describe: (@Sendable (DownloadEvent) -> String?)?
   private let stop: @Sendable () -> Void
@@ -37,36 +38,54 @@ final class FetchSink: EventSink {
   ///   - display: Where a person looks.
   ///   - writer: Where events are written.
   ///   - unfinished: Where the items go that are not done.
+  ///   - live: The batch that a page shows, which knows itself what is not done, for that may change.
   ///   - remark: What is said of an event on the display.
   ///   - describe: What is said of an event on standard output.
   ///   - stop: Called when what happens can no longer be told, for nothing more should be done that
   ///     nobody would hear of.
   init(
     _ display: Display, _ writer: EventWriter?, _ unfinished: UnfinishedList?,
-    _ remark: (@Sendable (DownloadEvent) -> String?)?,
+    _ live: LiveBatch?, _ remark: (@Sendable (DownloadEvent) -> String?)?,
     _ describe: (@Sendable (DownloadEvent) -> String?)?, stop: @escaping @Sendable () -> Void
   ) {
     self.display = display
     self.writer = writer
     self.unfinished = unfinished
+    self.live = live
     self.remark = remark
     self.describe = describe
     self.stop = stop
   }
 
-  /// The failures, grouped by reason, as lines of text.
-  var failures: String { groups.withLock { $0.text } }
-
-  /// Why items have failed, each reason once.
-  var reasons: [DownloadFailure.Reason] { groups.withLock { $0.reasons } }
+  /// The failures that stand, grouped by reason.
+  var failures: FailureGroups {
+    guard let live else { return groups.withLock { $0 } }
+    var groups = FailureGroups()
+    for row in live.rows([.failed]).rows {
+      if let failure = row.failure { groups.add(failure, of: row.url, line: 0) }
+    }
+    return groups
+  }
 
   /// What could not be written first, or nil.
   var failure: Failure? { lost.withLock { $0 } }
 
+  func receive(_ events: [DownloadEvent], unfinished items: [WorkItem]) async {
+    if let live {
+      await live.receive(events, unfinished: items)
+    } else if let unfinished {
+      note(unfinished.add(items), .unfinished)
+    }
+    await receive(events)
+  }
+
   func receive(_ events: [DownloadEvent]) async {
+    guard !events.isEmpty else { return }
     groups.withLock { groups in
       for event in events {
-        if case .failed(let failure, _) = event.kind { groups.add(event, failure) }
+        if case .failed(let failure, _) = event.kind {
+          groups.add(failure, of: event.url, line: event.line)
+        }
       }
     }
     if let describe { note(display.write(lines(events, describe), to: .standardOutput), .events) }
@@ -77,10 +96,6 @@ final class FetchSink: EventSink {
     for start in stride(from: 0, to: events.count, by: 256) {
       await write(events[start...].prefix(256).map(EventLine.init))
     }
-  }
-
-  func receive(unfinished items: [WorkItem]) async {
-    if let unfinished { note(unfinished.add(items), .unfinished) }
   }
 
   private func lines(

@@ -14,8 +14,8 @@ struct FailureGroups {
 
   private var groups: [Group] = []
 
-  /// Notes one failed item.
-  mutating func add(_ event: DownloadEvent, _ failure: DownloadFailure) {
+  /// Notes one failed item; its line is 0 if it comes from no list.
+  mutating func add(_ failure: DownloadFailure, of url: String, line: Int) {
     let index =
       groups.firstIndex { $0.reason == failure.reason }
       ?? {
@@ -24,8 +24,8 @@ struct FailureGroups {
       }()
     groups[index].count += 1
     guard groups[index].count <= Self.shown else { return }
-    let place = event.line > 0 ? "line \(event.line): " : ""
-    groups[index].lines.append("  \(place)\(event.url): \(failure.message)")
+    let place = line > 0 ? "line \(line): " : ""
+    groups[index].lines.append("  \(place)\(url): \(failure.message)")
   }
 
   /// The reasons, that of the largest group first.

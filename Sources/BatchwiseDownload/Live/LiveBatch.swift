@@ -52,14 +52,23 @@ package final class LiveBatch: Sendable {
 
   /// Adds all items of a list, until the list ends or the task is cancelled.
   ///
+  /// - Parameters:
+  ///   - list: The list.
+  ///   - count: How many items it has brought.
   /// - Throws: When the list cannot be read on.
-  package func add(contentsOf list: inout some WorkSource) async throws {
+  package func add(contentsOf list: inout some WorkSource, counting count: inout Int) async throws {
+    defer {
+      let rest = list.takeBuffered()
+      count += rest.count
+      add(rest)
+    }
     while !Task.isCancelled {
       guard state.withLock({ $0.table.backlog < Self.readAhead }) else {
         await roomSignal.waitUnlessCancelled()
         continue
       }
       guard let items = try await list.next(upTo: 512) else { return }
+      count += items.count
       add(items)
     }
   }
@@ -168,9 +177,19 @@ package final class LiveBatch: Sendable {
   /// The items that are not done, in the order of their rows, with headers and passwords.
   package var unfinished: [WorkItem] { state.withLock { $0.table.unfinished } }
 
-  /// Waits until the rows have changed since that version, or the task is cancelled.
-  package func waitForChange(since version: Int) async {
-    await watcher.wait { [self] in state.withLock { $0.table.version != version } }
+  /// Takes note that something else has changed for those who look.
+  package func noteChange() { change { $0.table.noteChange() } }
+
+  /// Waits until something has changed since that version, so long at most, or until the task is cancelled.
+  package func waitForChange(since version: Int, atMost time: Duration? = nil) async {
+    await withTaskGroup { group in
+      if let time { group.addTask { try? await Task.sleep(for: time) } }
+      group.addTask { [self] in
+        await watcher.wait { [self] in state.withLock { $0.table.version != version } }
+      }
+      await group.next()
+      group.cancelAll()
+    }
   }
 }
 

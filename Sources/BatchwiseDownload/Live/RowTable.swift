@@ -41,6 +41,9 @@ struct RowTable {
     return Array(rows.lazy.filter { kinds.contains($0.kind) }.dropFirst(start).prefix(count))
   }
 
+  /// Takes note of a change of something else.
+  mutating func noteChange() { version += 1 }
+
   // MARK: - Those who add
 
   /// Adds rows behind all others.

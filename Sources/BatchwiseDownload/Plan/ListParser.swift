@@ -140,3 +140,18 @@ extension WorkItem {
     self.init(line: line, address: "", flaw: DownloadFailure(.badURL, sentence))
   }
 }
+
+extension WorkItem {
+  /// The items of lines that somebody has typed or pasted; they come from no list.
+  package static func typed(_ text: [UInt8]) -> [WorkItem] {
+    var parser = ListParser(.lines)
+    parser.add(text)
+    parser.finish()
+    var items: [WorkItem] = []
+    while var item = try? parser.next() {
+      item.line = 0
+      items.append(item)
+    }
+    return items
+  }
+}

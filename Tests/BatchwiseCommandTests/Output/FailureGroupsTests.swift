@@ -47,11 +47,6 @@ extension FailureGroups {
   fileprivate mutating func add(
     _ reason: DownloadFailure.Reason, line: Int, message: String
   ) {
-    let failure = DownloadFailure(reason, message)
-    add(
-      DownloadEvent(
-        time: Date(), id: 1, line: line, url: "http://host/\(line)",
-        kind: .failed(failure, attempts: 1)),
-      failure)
+    add(DownloadFailure(reason, message), of: "http://host/\(line)", line: line)
   }
 }

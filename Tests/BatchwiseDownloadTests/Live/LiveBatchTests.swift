@@ -115,7 +115,9 @@ struct LiveBatchTests {
     let live = LiveBatch()
     var list = WorkList(addresses: (0..<2000).map { "http://h/\($0)" })
     live.add(items(5000..<5001))
-    try await live.add(contentsOf: &list)
+    var count = 0
+    try await live.add(contentsOf: &list, counting: &count)
+    #expect(count == 2000)
     #expect(live.counts.all == 2001)
     #expect(live.rows(from: 2000).rows.first?.url == "http://h/1999")
   }

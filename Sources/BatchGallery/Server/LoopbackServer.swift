@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CMicrohttpd
+internal import Synchronization
+
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Darwin)
+  internal import Darwin
+#endif
+
+/// A small server on 127.0.0.1, whose one thread does nothing while nobody asks.
+final class LoopbackServer: Sendable {
+  /// The port that it listens on.
+  let port: UInt16
+
+  private let service: PageService
+  /// The running daemon; nil once stopped.
+  private let daemon: Mutex<OpaquePointer?>
+
+  /// Starts to serve.
+  ///
+  /// - Parameters:
+  ///   - port: The port to listen on; 0 lets the system choose one.
+  ///   - respond: Answers a request, on the server's own thread, so it must not wait for anything.
+  /// - Throws: ``CannotServe`` if the port cannot be had.
+  init(
+    port: UInt16, respond: @escaping @Sendable (PageRequest) -> PageAnswer
+  ) throws(CannotServe) {
+    service = PageService(respond: respond)
+    // Not retained: only the daemon's thread uses it, and `deinit` waits for that to end before the service
+    // is let go.
+    let context = Unmanaged.passUnretained(service).toOpaque()
+    let started = batchwise_mhd_start_suspendable(
+      port, 256, LoopbackServer.access, LoopbackServer.completed, context)
+    guard let started else { throw CannotServe(errno: errno) }
+    self.port = batchwise_mhd_port(started)
+    daemon = Mutex(started)
+  }
+
+  deinit { stop() }
+
+  /// Sends a message to everybody who reads the stream.
+  func publish(_ message: [UInt8]) {
+    for stream in service.streams.withLock({ Array($0.values) }) { stream.publish(message) }
+  }
+
+  /// How many read the stream.
+  var readers: Int { service.streams.withLock(\.count) }
+
+  /// Closes the port and all connections; stopping twice does no harm.
+  func stop() {
+    let running = daemon.withLock { $0.take() }
+    guard let running else { return }
+    service.isOver.store(true, ordering: .sequentiallyConsistent)
+    for stream in service.streams.withLock({ Array($0.values) }) { stream.end() }
+    MHD_stop_daemon(running)
+  }
+
+  /// Why there is no server.
+  struct CannotServe: Error {
+    let errno: Int32
+  }
+
+  // MARK: - What libmicrohttpd calls
+
+  private static let access: MHD_AccessHandlerCallback = {
+    context, connection, path, method, _, upload, uploadSize, requestState in
+    guard let context, let connection, let path, let method, let uploadSize, let requestState
+    else { return .NO }
+    // The first call for a request has only read its head.
+    guard let state = requestState.pointee else {
+      requestState.pointee = Unmanaged.passRetained(RequestBody()).toOpaque()
+      return .YES
+    }
+    let body = Unmanaged<RequestBody>.fromOpaque(state).takeUnretainedValue()
+    if uploadSize.pointee > 0 {
+      body.add(UnsafeRawBufferPointer(start: upload, count: uploadSize.pointee))
+      uploadSize.pointee = 0
+      return .YES
+    }
+    let service = Unmanaged<PageService>.fromOpaque(context).takeUnretainedValue()
+    var request = PageRequest(method: String(cString: method), path: String(cString: path))
+    request.host = value("Host", .HEADER_KIND, of: connection)
+    request.origin = value("Origin", .HEADER_KIND, of: connection)
+    for name in PageRequest.knownQueries {
+      request.queries[name] = value(name, .GET_ARGUMENT_KIND, of: connection)
+    }
+    guard let bytes = body.bytes else {
+      let text = "At most \(PageRequest.longestBody >> 20) MiB can be sent at once.\n"
+      return send(PageAnswer(413, type: "text/plain", Array(text.utf8)), on: connection, service)
+    }
+    request.body = bytes
+    return send(service.respond(request), on: connection, service)
+  }
+
+  private static let completed: MHD_RequestCompletedCallback = { _, _, requestState, _ in
+    guard let state = requestState?.pointee else { return }
+    Unmanaged<RequestBody>.fromOpaque(state).release()
+    requestState?.pointee = nil
+  }
+
+  private static func value(
+    _ name: String, _ kind: MHD_ValueKind, of connection: OpaquePointer
+  ) -> String? {
+    MHD_lookup_connection_value(connection, kind, name).map { String(cString: $0) }
+  }
+
+  private static func send(
+    _ answer: PageAnswer, on connection: OpaquePointer, _ service: PageService
+  ) -> MHD_Result {
+    let response: OpaquePointer?
+    switch answer.body {
+    case .bytes(var bytes):
+      response = MHD_create_response_from_buffer(bytes.count, &bytes, .RESPMEM_MUST_COPY)
+    case .file(let descriptor, let size):
+      response = MHD_create_response_from_fd64(UInt64(size), descriptor)
+      if response == nil { close(descriptor) }
+    case .stream(let first): response = service.openStream(on: connection, first)
+    }
+    guard let response else { return .NO }
+    defer { MHD_destroy_response(response) }  // ends this hold on it; the connection has its own
+    for (name, value) in answer.fields { MHD_add_response_header(response, name, value) }
+    return MHD_queue_response(connection, UInt32(answer.status), response)
+  }
+}
+
+/// The body of one request as it comes in, on the server's thread.
+private final class RequestBody {
+  /// What has come; nil once that is too much.
+  private(set) var bytes: [UInt8]? = []
+
+  func add(_ part: UnsafeRawBufferPointer) {
+    guard let count = bytes?.count, count + part.count <= PageRequest.longestBody else {
+      bytes = nil
+      return
+    }
+    bytes?.append(contentsOf: part)
+  }
+}
+
+/// What the server's thread works with.
+private final class PageService: Sendable {
+  let respond: @Sendable (PageRequest) -> PageAnswer
+  let streams = Mutex<[ObjectIdentifier: EventStream]>([:])
+  let isOver = Atomic(false)
+
+  init(respond: @escaping @Sendable (PageRequest) -> PageAnswer) { self.respond = respond }
+
+  /// One page's hold on its stream, let go of with the answer that writes it.
+  private final class Reader {
+    let stream = EventStream()
+    let service: PageService
+    let connection: OpaquePointer
+
+    init(_ service: PageService, _ connection: OpaquePointer) {
+      self.service = service
+      self.connection = connection
+    }
+  }
+
+  /// An answer that writes what is published.
+  func openStream(on connection: OpaquePointer, _ first: [UInt8]) -> OpaquePointer? {
+    let reader = Reader(self, connection)
+    reader.stream.publish(first)
+    streams.withLock { $0[ObjectIdentifier(reader.stream)] = reader.stream }
+    // Whoever stops the server from now on ends this stream too.
+    if isOver.load(ordering: .sequentiallyConsistent) { reader.stream.end() }
+    let context = Unmanaged.passRetained(reader).toOpaque()
+    return MHD_create_response_from_callback(
+      .max, 4096,
+      { context, _, buffer, size in
+        guard let context, let buffer else { return -1 }
+        let reader = Unmanaged<Reader>.fromOpaque(context).takeUnretainedValue()
+        return reader.stream.write(
+          to: UnsafeMutableRawBufferPointer(start: buffer, count: size), of: reader.connection)
+      }, context,
+      { context in
+        guard let context else { return }
+        let reader = Unmanaged<Reader>.fromOpaque(context).takeRetainedValue()
+        let id = ObjectIdentifier(reader.stream)
+        reader.service.streams.withLock { $0[id] = nil }
+      })
+  }
+}
