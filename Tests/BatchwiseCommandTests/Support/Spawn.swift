@@ -8,11 +8,12 @@ import TestSupport
 /// - Parameters:
 ///   - words: The program and its arguments.
 ///   - environment: Its variables.
-///   - connect: Says what its standard descriptors are.
+///   - first: The first descriptor that it does not inherit.
+///   - connect: Says what its descriptors before that are.
 /// - Returns: The number of the new process.
 /// - Throws: ``SystemFailure`` if it cannot be started.
 func spawn(
-  _ words: [String], environment: [String: String],
+  _ words: [String], environment: [String: String], closingFrom first: Int32 = 3,
   connect: (inout posix_spawn_file_actions_t) -> Void
 ) throws -> pid_t {
   var actions = posix_spawn_file_actions_t()
@@ -25,7 +26,7 @@ func spawn(
   guard let symbol = dlsym(nil, "posix_spawn_file_actions_addclosefrom_np") else {
     throw SystemFailure("addclosefrom_np", code: ENOSYS)
   }
-  _ = unsafeBitCast(symbol, to: CloseFrom.self)(&actions, 3)
+  _ = unsafeBitCast(symbol, to: CloseFrom.self)(&actions, first)
 
   // A thread of the tests may block or ignore signals, which a new process would inherit.
   var attributes = posix_spawnattr_t()
