@@ -91,6 +91,9 @@ let package = Package(
     .testTarget(
       name: "CryptoDigestTests", dependencies: ["CryptoDigest", "BatchwiseDownload"]),
     .testTarget(
+      name: "BatchGalleryTests",
+      dependencies: ["BatchGallery", "BatchwiseDownload", "BatchwiseTesting", "TestSupport"]),
+    .testTarget(
       name: "BatchwiseCommandTests",
       dependencies: [
         "Batchwise", "BatchwiseCommand", "BatchwiseDownload", "BatchwiseTesting", "CurlTransport",

@@ -36,8 +36,8 @@ static inline struct MHD_Daemon *batchwise_mhd_start_suspendable(
   return MHD_start_daemon(
       MHD_USE_AUTO | MHD_USE_INTERNAL_POLLING_THREAD | MHD_ALLOW_SUSPEND_RESUME, port, NULL, NULL,
       handler, context, MHD_OPTION_SOCK_ADDR, &address, MHD_OPTION_CONNECTION_LIMIT, connection_limit,
-      MHD_OPTION_CONNECTION_TIMEOUT, 60u, MHD_OPTION_LISTENING_ADDRESS_REUSE, 1u,
-      MHD_OPTION_NOTIFY_COMPLETED, completed, context, MHD_OPTION_END);
+      MHD_OPTION_CONNECTION_TIMEOUT, 60u, MHD_OPTION_NOTIFY_COMPLETED, completed, context,
+      MHD_OPTION_END);
 }
 
 /// The port that the daemon listens on, or 0.

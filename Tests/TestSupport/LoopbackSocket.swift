@@ -58,6 +58,20 @@ public final class LoopbackConnection: Sendable {
     try send("\(method) \(path) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
   }
 
+  /// Waits until a text has come, and returns everything up to it.
+  ///
+  /// What has come behind it is lost.
+  public func read(until text: String) throws -> String {
+    var all: [UInt8] = []
+    var piece = [UInt8](repeating: 0, count: 65_536)
+    while !all.contains(text.utf8) {
+      let count = recv(socket.descriptor, &piece, piece.count, 0)
+      guard count > 0 else { throw SystemFailure("recv", code: count == 0 ? ECONNRESET : errno) }
+      all += piece[..<count]
+    }
+    return String(decoding: all, as: UTF8.self)
+  }
+
   /// Waits until the server closes the connection, and returns everything it sent.
   public func readToEnd() throws -> [UInt8] {
     var all: [UInt8] = []
