@@ -9,7 +9,7 @@ public struct DownloadRow: Sendable, Equatable, Identifiable {
   public let url: String
 
   /// What has become of it.
-  public internal(set) var state: State
+  public let state: State
 
   /// What can become of a request.
   public enum State: Sendable, Equatable {
@@ -48,17 +48,7 @@ public struct DownloadRow: Sendable, Equatable, Identifiable {
   }
 
   /// Which state it is in.
-  public var kind: Kind {
-    switch state {
-    case .waiting: .waiting
-    case .inFlight: .inFlight
-    case .pausing: .pausing
-    case .done: .done
-    case .skipped: .skipped
-    case .failed: .failed
-    case .left: .left
-    }
-  }
+  public var kind: Kind { state.kind }
 
   /// The path of its file, relative to the output folder, if it has one.
   public var file: String? {
@@ -76,6 +66,21 @@ public struct DownloadRow: Sendable, Equatable, Identifiable {
     switch state {
     case .failed(let failure), .pausing(let failure): failure
     case .waiting, .inFlight, .done, .skipped, .left: nil
+    }
+  }
+}
+
+extension DownloadRow.State {
+  /// Which state it is.
+  var kind: DownloadRow.Kind {
+    switch self {
+    case .waiting: .waiting
+    case .inFlight: .inFlight
+    case .pausing: .pausing
+    case .done: .done
+    case .skipped: .skipped
+    case .failed: .failed
+    case .left: .left
     }
   }
 }

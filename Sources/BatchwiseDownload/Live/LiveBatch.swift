@@ -171,7 +171,7 @@ package final class LiveBatch: Sendable {
 
   /// One row, if there is one of that number.
   package func row(_ id: Int) -> DownloadRow? {
-    state.withLock { $0.table.rows.indices.contains(id) ? $0.table.rows[id] : nil }
+    state.withLock { $0.table.row(id) }
   }
 
   /// The items that are not done, in the order of their rows, with headers and passwords.
@@ -208,7 +208,7 @@ extension LiveBatch.Counts {
     let table = state.table
     isStarted = state.isStarted
     version = table.version
-    all = table.rows.count
+    all = table.rowCount
     isSettled = table.isSettled
     kinds = [:]
     for kind in DownloadRow.Kind.allCases { kinds[kind] = table.count(of: kind) }

@@ -5,8 +5,10 @@
 /// A value between those who add rows or ask for one again, the run, which knows items by the order in
 /// which it was handed them, and those who look.
 struct RowTable {
-  /// All rows, in the order in which they were added.
-  private(set) var rows: [DownloadRow] = []
+  /// The addresses of all rows, as they were added; they may hold passwords, so they are shown only as
+  /// ``row(_:)`` does, which for most is never asked.
+  private var addresses: [String] = []
+  private var states: [DownloadRow.State] = []
   /// How many changes there were; two equal numbers are one state.
   private(set) var version = 0
   private var counts = [Int](repeating: 0, count: DownloadRow.Kind.allCases.count)
@@ -21,6 +23,15 @@ struct RowTable {
 
   /// How many rows the run has not been handed.
   var backlog: Int { waiting.count - firstWaiting }
+
+  /// How many rows there are.
+  var rowCount: Int { states.count }
+
+  /// What is known of a row, if there is one of that number.
+  func row(_ id: Int) -> DownloadRow? {
+    guard states.indices.contains(id) else { return nil }
+    return DownloadRow(id: id, url: WebAddress.shown(addresses[id]), state: states[id])
+  }
 
   /// How many rows are in a state.
   func count(of kind: DownloadRow.Kind) -> Int { counts[kind.index] }
@@ -37,8 +48,9 @@ struct RowTable {
   func rows(
     _ kinds: Set<DownloadRow.Kind>?, from start: Int, atMost count: Int
   ) -> [DownloadRow] {
-    guard let kinds else { return Array(rows.dropFirst(start).prefix(count)) }
-    return Array(rows.lazy.filter { kinds.contains($0.kind) }.dropFirst(start).prefix(count))
+    guard let kinds else { return states.indices.dropFirst(start).prefix(count).compactMap(row) }
+    return states.indices.lazy.filter { kinds.contains(states[$0].kind) }.dropFirst(start)
+      .prefix(count).compactMap(row)
   }
 
   /// Takes note of a change of something else.
@@ -49,9 +61,10 @@ struct RowTable {
   /// Adds rows behind all others.
   mutating func add(_ new: some Sequence<WorkItem>) {
     for var item in new {
-      let id = rows.count
+      let id = states.count
       item.mark = RowMark(row: id)
-      rows.append(DownloadRow(id: id, url: WebAddress.shown(item.address), state: .waiting))
+      addresses.append(item.address)
+      states.append(.waiting)
       counts[DownloadRow.Kind.waiting.index] += 1
       items[id] = item
       waiting.append(id)
@@ -61,8 +74,8 @@ struct RowTable {
 
   /// Asks again for a row that has failed or was left, and returns whether it has.
   mutating func retry(_ id: Int) -> Bool {
-    guard rows.indices.contains(id), let item = items[id], item.flaw == nil,
-      rows[id].kind == .failed || rows[id].kind == .left
+    guard states.indices.contains(id), let item = items[id], item.flaw == nil,
+      states[id].kind == .failed || states[id].kind == .left
     else { return false }
     set(.waiting, of: id)
     waiting.append(id)
@@ -72,7 +85,7 @@ struct RowTable {
 
   /// Asks again for all rows in a state, and returns how many those are.
   mutating func retryAll(_ kind: DownloadRow.Kind) -> Int {
-    count(of: kind) == 0 ? 0 : rows.indices.count { rows[$0].kind == kind && retry($0) }
+    count(of: kind) == 0 ? 0 : states.indices.count { states[$0].kind == kind && retry($0) }
   }
 
   /// Leaves what has not been handed out, and returns the items of the run that have not ended.
@@ -82,7 +95,7 @@ struct RowTable {
     waiting = []
     firstWaiting = 0
     version += 1
-    return handedOut.indices.filter { !rows[handedOut[$0]].kind.isEnd }.map { $0 + 1 }
+    return handedOut.indices.filter { !states[handedOut[$0]].kind.isEnd }.map { $0 + 1 }
   }
 
   // MARK: - The run
@@ -118,7 +131,7 @@ struct RowTable {
       guard let mark = item.mark, items[mark.row] != nil else { continue }
       items[mark.row]?.mark?.path = mark.path
       // The others have failed.
-      guard !rows[mark.row].kind.isEnd else { continue }
+      guard !states[mark.row].kind.isEnd else { continue }
       items[mark.row]?.mark?.end = .left
       set(.left, of: mark.row)
     }
@@ -127,14 +140,14 @@ struct RowTable {
 
   /// The run has ended: what it has not brought to an end is left.
   mutating func end() {
-    for id in rows.indices where !rows[id].kind.isEnd { set(.left, of: id) }
+    for id in states.indices where !states[id].kind.isEnd { set(.left, of: id) }
     version += 1
   }
 
   private mutating func set(_ state: DownloadRow.State, of id: Int) {
-    counts[rows[id].kind.index] -= 1
-    rows[id].state = state
-    counts[rows[id].kind.index] += 1
+    counts[states[id].kind.index] -= 1
+    states[id] = state
+    counts[state.kind.index] += 1
     switch state {
     case .done, .skipped: items[id] = nil
     case .waiting, .inFlight, .pausing, .failed, .left: break

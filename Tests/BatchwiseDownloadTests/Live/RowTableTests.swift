@@ -6,6 +6,10 @@ import Testing
 
 @testable import BatchwiseDownload
 
+extension RowTable {
+  fileprivate var rows: [DownloadRow] { rows(nil, from: 0, atMost: .max) }
+}
+
 @Suite("Rows of a batch that somebody looks at", .timeLimit(.minutes(1)))
 struct RowTableTests {
   private func event(_ id: Int, _ kind: DownloadEvent.Kind) -> DownloadEvent {
