@@ -11,7 +11,7 @@ extension BatchDownloader {
   ///     } completion: { report in
   ///       for outcome in report.outcomes { show(outcome.request.url, outcome.result) }
   ///     }
-  ///     cancelButton.onClick = { control.cancel() }
+  ///     control.cancel()  // at any time, from anywhere
   ///
   /// The call returns at once. A request that fails, by an HTTP status too, is an outcome and not the
   /// end. A file has its final name only when it is whole and right.
