@@ -52,4 +52,4 @@ let answers = try await withThrowingTaskGroup { group in
 
 let lastModest = answers.lastIndex { $0.hasPrefix("modest") } ?? answers.count
 print("The modest customer had its last answer after \(lastModest + 1) of \(answers.count).")
-origin.conclude(peakInFlight: 4, answers.count == 60 && lastModest < 59)
+origin.conclude(peakInFlight: 4, answers.count == 60 && lastModest < 40)

@@ -133,8 +133,10 @@ extension BatchDownloader {
       error = cause
     }
     let outcomes = outlet.outcomes
+    let isComplete = !outcomes.contains { $0 == nil }
     // What was cancelled when all was done has not ended early.
-    if error is CancellationError, !outcomes.contains(where: { $0 == nil }) { error = nil }
+    if isComplete, error is CancellationError { error = nil }
+    precondition(isComplete || error != nil, "A request is done and brought nothing")
     let rest = DownloadFailure(leftBy: error ?? CancellationError())
     return BatchReport(
       outcomes: zip(items, outcomes).enumerated().map { offset, request in

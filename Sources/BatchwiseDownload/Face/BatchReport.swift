@@ -23,6 +23,8 @@ public struct BatchReport<Value: Sendable>: Sendable {
   public let error: (any Error)?
 
   /// The counts at the end.
+  ///
+  /// What was given up or never begun is none of the failures that are counted here.
   public let status: DownloadStatus
 
   /// The failures among the outcomes, in the order of the list.

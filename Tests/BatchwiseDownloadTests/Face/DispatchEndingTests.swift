@@ -48,6 +48,40 @@ struct DispatchEndingTests {
     #expect(report.successes == count && report.reasons == [.cancelled: 40 - count])
   }
 
+  @Test("Requests that wait for an equal one are cancelled with it", arguments: [false, true])
+  func cancelledDuplicates(inMemory: Bool) async throws {
+    let setting = try FaceSetting { url in
+      if url == "http://h/a" { try? await Task.sleep(for: .seconds(3600)) }
+      return .file(url)
+    }
+    let urls = ["http://h/a", "http://h/b", "http://h/a", "http://h/b", "http://h/a"]
+    let (files, bodies) = (CallbackLog<FileResult>(), CallbackLog<DownloadedBody>())
+    let control = DownloadControl()
+    if inMemory {
+      setting.begin(urls, atMost: 1000, control: control, bodies)
+    } else {
+      setting.begin(urls, control: control, files)
+    }
+    for await status in control.statusUpdates where status.isListRead && status.done == 1 { break }
+    control.cancel()
+    let wasDone: [Bool]
+    if inMemory {
+      wasDone = await bodies.report().outcomes.map { $0.result.failure == nil }
+    } else {
+      wasDone = await files.report().outcomes.map { $0.result.failure == nil }
+    }
+    #expect(wasDone == [false, true, false, true, false])
+    #expect(setting.requests == 2)
+  }
+
+  @Test("A limit that lets nothing ever start traps where the call is made")
+  func noLimit() async throws {
+    await #expect(processExitsWith: .failure) {
+      let setting = try FaceSetting { .file($0) }
+      setting.begin(["http://h/a"], limit: 0, CallbackLog<FileResult>())
+    }
+  }
+
   @Test("Cancelled before it begins, or just after, it asks for little or nothing")
   func cancelledEarly() async throws {
     let setting = try FaceSetting { .file($0) }
