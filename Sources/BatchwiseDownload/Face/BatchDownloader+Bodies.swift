@@ -128,7 +128,7 @@ extension BatchDownloader {
   }
 
   /// The options of a batch in memory, where no name is in another's way.
-  private func bodyOptions(_ limit: Int?) -> DownloadOptions {
+  func bodyOptions(_ limit: Int?) -> DownloadOptions {
     var options = options(limit: limit)
     options.collisions = .suffix
     return options

@@ -75,8 +75,8 @@ public final class BatchDownloader: Sendable {
     _ feed: some RequestFeed, to destination: BodyDestination, _ options: DownloadOptions,
     _ journal: (any DownloadJournal)?, _ control: DownloadControl?
   ) async throws -> [Value] {
-    let run = try run(to: destination, options, journal, control)
     defer { control?.end() }
+    let run = try run(to: destination, options, journal, control)
     try Task.checkCancellation()
     let outlet = OutcomeArray<Value>(onFailure: { run.cancel() })
     do {
@@ -95,8 +95,8 @@ public final class BatchDownloader: Sendable {
     _ journal: (any DownloadJournal)?, _ control: DownloadControl?,
     to storage: OutcomeStorage<Value>
   ) async throws {
-    let run = try run(to: destination, options, journal, control)
     defer { control?.end() }
+    let run = try run(to: destination, options, journal, control)
     try Task.checkCancellation()
     try await Batch(
       to: storage, store: destination.store, sink: control?.sink,
@@ -104,7 +104,7 @@ public final class BatchDownloader: Sendable {
     ).run(feed, by: run)
   }
 
-  private func run(
+  func run(
     to destination: BodyDestination, _ options: DownloadOptions,
     _ journal: (any DownloadJournal)?, _ control: DownloadControl?
   ) throws(OutputFolderError) -> DownloadRun {

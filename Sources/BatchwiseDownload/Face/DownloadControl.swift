@@ -18,6 +18,7 @@ public final class DownloadControl: Sendable {
   private struct Wishes: Equatable {
     var isPaused = false
     var isStopped = false
+    var isCancelled = false
     var limit: Int?
   }
 
@@ -77,6 +78,22 @@ public final class DownloadControl: Sendable {
     change({ $0.isStopped = true }) { $0.stop() }
   }
 
+  /// Ends the batch as soon as possible: nothing more is read or started, and what is in flight is
+  /// cancelled and awaited.
+  ///
+  /// A batch of an `async` call, or a stream, then throws a `CancellationError`, unless a failure came
+  /// first or everything was done. One of Dispatch code calls its completion with an outcome for each
+  /// request. Before the batch begins it is remembered, and nothing of it starts; after its end it
+  /// changes nothing, and neither does another call.
+  ///
+  /// The call does not wait for what is in flight. It may come from anywhere, from the batch's own
+  /// callbacks too.
+  ///
+  /// - Complexity: O(*n* log *n*), where *n* have been read from the list and are not over.
+  public func cancel() {
+    change({ $0.isCancelled = true }) { $0.cancel() }
+  }
+
   private var run: DownloadRun? {
     phase.withLock { if case .running(let run) = $0 { run } else { nil } }
   }
@@ -107,6 +124,7 @@ public final class DownloadControl: Sendable {
       if let limit = wishes.limit { run.setLimit(limit) }
       if wishes.isPaused { run.pause() } else { run.resume() }
       if wishes.isStopped { run.stop() }
+      if wishes.isCancelled { run.cancel() }
       granted = wishes
     }
     watcher.note()

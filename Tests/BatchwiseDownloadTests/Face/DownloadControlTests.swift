@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import BatchwiseTesting
+import FoundationEssentials
 import TestSupport
 import Testing
 
@@ -94,5 +95,135 @@ struct DownloadControlTests {
     gate.open()
     #expect(try await bodies.count == 3)
     #expect(control.slowestTransfers(atMost: 9).isEmpty)
+  }
+
+  @Test(
+    "Cancelling ends an array's call when nothing of it is in flight", arguments: [false, true])
+  func cancelsArray(inMemory: Bool) async throws {
+    let setting = try FaceSetting { url in
+      if url != "http://h/0" { try? await Task.sleep(for: .seconds(3600)) }
+      return .file(url)
+    }
+    let control = DownloadControl()
+    async let thrown = failure {
+      if inMemory {
+        _ = try await setting.downloader.downloadAll(
+          addresses(0..<40), atMost: 1000, control: control)
+      } else {
+        _ = try await setting.downloader.downloadAll(
+          addresses(0..<40), to: setting.folder, control: control)
+      }
+    }
+    await setting.transport.record.wait { $0.urls.count == 4 }
+    control.cancel()
+    #expect(await thrown is CancellationError)
+    #expect(setting.inFlight == 0 && setting.requests == 4)
+    #expect(control.status?.inFlight == 0)
+  }
+
+  @Test("Cancelling ends a stream with an error, after the outcomes that are there")
+  func cancelsStream() async throws {
+    let setting = try FaceSetting { url in
+      if url != "http://h/0" { try? await Task.sleep(for: .seconds(3600)) }
+      return .file(url)
+    }
+    let control = DownloadControl()
+    var outcomes = setting.downloader
+      .outcomes(of: addresses(0..<40), limit: 3, atMost: 1000, control: control)
+      .makeAsyncIterator()
+    #expect(try await outcomes.next()?.offset == 0)
+    control.cancel()
+    do {
+      #expect(try await outcomes.next() == nil)
+      Issue.record("A stream that was cancelled throws")
+    } catch {
+      #expect(error is CancellationError && setting.inFlight == 0)
+    }
+    #expect(try await outcomes.next() == nil)
+  }
+
+  @Test(
+    "Cancelling a stream ends it also while it waits for its reader, or for a list that is silent")
+  func cancelsWaitingStream() async throws {
+    let setting = try FaceSetting { .file($0) }
+    let control = DownloadControl()
+    var outcomes = setting.downloader
+      .outcomes(of: addresses(0..<40), to: setting.folder, readAhead: 0, control: control)
+      .makeAsyncIterator()
+    _ = try await outcomes.next()
+    await setting.transport.record.wait { $0.urls.count == 4 && $0.inFlight == 0 }
+    control.cancel()
+    do {
+      while try await outcomes.next() != nil {}
+      Issue.record("A stream that was cancelled throws")
+    } catch {
+      #expect(error is CancellationError && setting.requests == 4)
+    }
+
+    let silence = AsyncStream<String> { $0.yield("http://h/a") }
+    let second = DownloadControl()
+    async let thrown = failure {
+      try await setting.downloader.downloadAll(silence, to: setting.folder, control: second)
+    }
+    for await status in second.statusUpdates where status.done + status.skipped == 1 { break }
+    second.cancel()
+    #expect(await thrown is CancellationError)
+  }
+
+  @Test("Cancelled before the batch begins, nothing of it starts")
+  func cancelsEarly() async throws {
+    let setting = try FaceSetting { .file($0) }
+    let control = DownloadControl()
+    control.cancel()
+    #expect(
+      await failure {
+        try await setting.downloader.downloadAll(
+          addresses(0..<40), to: setting.folder, control: control)
+      } is CancellationError)
+    #expect(setting.requests == 0 && setting.place.files == [])
+    control.cancel()
+    for await _ in control.statusUpdates {}
+  }
+
+  @Test("A failure that came first is thrown, though the batch is cancelled then")
+  func failureFirst() async throws {
+    let failed = Gate()
+    let setting = try FaceSetting { url in
+      if url == "http://h/0" { return .status(404) }
+      await failed.pass()
+      return .file(url)
+    }
+    let control = DownloadControl()
+    async let thrown = failure {
+      try await setting.downloader.downloadAll(
+        addresses(0..<3), to: setting.folder, control: control)
+    }
+    for await status in control.statusUpdates where status.failed == 1 { break }
+    control.cancel()
+    failed.open()
+    #expect((await thrown as? DownloadFailure)?.status == 404)
+  }
+
+  // The status of a batch that could not begin never came to its end, and its readers waited for ever.
+  @Test("A reader of the status comes to its end when the folder cannot be used any more")
+  func unusableFolder() async throws {
+    let setting = try FaceSetting { .file($0) }
+    _ = try await setting.downloader.downloadAll(["http://h/a"], to: setting.folder)
+    try FileManager.default.removeItem(atPath: setting.place.path)
+    let (array, stream) = (DownloadControl(), DownloadControl())
+    let thrown = await failure {
+      try await setting.downloader.downloadAll(["http://h/b"], to: setting.folder, control: array)
+    }
+    #expect(thrown is OutputFolderError)
+    for await _ in array.statusUpdates {}
+    var outcomes = setting.downloader
+      .outcomes(of: ["http://h/b"], to: setting.folder, control: stream).makeAsyncIterator()
+    do {
+      #expect(try await outcomes.next() == nil)
+      Issue.record("The folder is gone")
+    } catch {
+      #expect(error is OutputFolderError)
+    }
+    for await _ in stream.statusUpdates {}
   }
 }
