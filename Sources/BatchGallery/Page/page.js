@@ -55,10 +55,9 @@ function listen() {
 async function ask() {
   if (isAsking || !status) return;
   const wanted = visible();
-  const isHeld = held.filter === filter && held.version === status.version
-    && held.from <= wanted.from && held.from + held.rows.length >= Math.min(wanted.to, count());
-  if (isHeld) return;
+  if (held.filter === filter && held.version >= status.version && covers(wanted)) return;
   isAsking = true;
+  let failed = false;
   const kinds = filter.kinds.join(",");
   const asked = filter;
   try {
@@ -67,12 +66,13 @@ async function ask() {
     held = { filter: asked, version: page.version, from: page.from, rows: page.rows };
     draw();
   } catch {
-    // The stream of events says that the command is gone, and asks again when it is back.
+    // The stream of events says that the command is gone.
+    failed = true;
   }
   isAsking = false;
-  if (held.filter !== filter || held.version < status.version || !covers(visible())) {
-    setTimeout(ask, 100);
-  }
+  // What has come into view is asked for at once, and what has changed in view not more often than that.
+  if (held.filter !== filter || !covers(visible())) setTimeout(ask, failed ? 1000 : 0);
+  else if (held.version < status.version) setTimeout(ask, 100);
 }
 
 function covers(wanted) {

@@ -19,7 +19,14 @@ struct RowTable {
   /// Rows by the numbers of their items in the run, less one.
   private var handedOut: [Int] = []
   /// The items of rows that are not done, for they may be asked for again.
-  private var items: [Int: WorkItem] = [:]
+  private var items: [Kept?] = []
+
+  /// An item apart from its row, so that the row of one that is done is small.
+  private final class Kept: Sendable {
+    let item: WorkItem
+
+    init(_ item: WorkItem) { self.item = item }
+  }
 
   /// How many rows the run has not been handed.
   var backlog: Int { waiting.count - firstWaiting }
@@ -66,7 +73,7 @@ struct RowTable {
       addresses.append(item.address)
       states.append(.waiting)
       counts[DownloadRow.Kind.waiting.index] += 1
-      items[id] = item
+      items.append(Kept(item))
       waiting.append(id)
     }
     version += 1
@@ -74,7 +81,7 @@ struct RowTable {
 
   /// Asks again for a row that has failed or was left, and returns whether it has.
   mutating func retry(_ id: Int) -> Bool {
-    guard states.indices.contains(id), let item = items[id], item.flaw == nil,
+    guard states.indices.contains(id), let kept = items[id], kept.item.flaw == nil,
       states[id].kind == .failed || states[id].kind == .left
     else { return false }
     set(.waiting, of: id)
@@ -103,7 +110,7 @@ struct RowTable {
   /// Hands out the next items.
   mutating func take(upTo count: Int) -> [WorkItem] {
     let next = waiting[firstWaiting...].prefix(count)
-    let taken = next.compactMap { items[$0] }
+    let taken = next.compactMap { items[$0]?.item }
     handedOut += next
     firstWaiting += next.count
     if firstWaiting == waiting.count || firstWaiting > 4096 {
@@ -123,16 +130,16 @@ struct RowTable {
       case .done(let file): set(.done(file), of: id)
       case .skipped(let reason, let file): set(.skipped(reason, file: file), of: id)
       case .failed(let failure, _):
-        items[id]?.mark?.end = .failed
+        mark(id) { $0.end = .failed }
         set(.failed(failure), of: id)
       }
     }
     for item in unfinished {
-      guard let mark = item.mark, items[mark.row] != nil else { continue }
-      items[mark.row]?.mark?.path = mark.path
+      guard let mark = item.mark else { continue }
+      self.mark(mark.row) { $0.path = mark.path }
       // The others have failed.
       guard !states[mark.row].kind.isEnd else { continue }
-      items[mark.row]?.mark?.end = .left
+      self.mark(mark.row) { $0.end = .left }
       set(.left, of: mark.row)
     }
     version += 1
@@ -142,6 +149,13 @@ struct RowTable {
   mutating func end() {
     for id in states.indices where !states[id].kind.isEnd { set(.left, of: id) }
     version += 1
+  }
+
+  private mutating func mark(_ id: Int, _ change: (inout RowMark) -> Void) {
+    guard var item = items[id]?.item, var mark = item.mark else { return }
+    change(&mark)
+    item.mark = mark
+    items[id] = Kept(item)
   }
 
   private mutating func set(_ state: DownloadRow.State, of id: Int) {
@@ -156,7 +170,7 @@ struct RowTable {
 
   /// The items that are not done, in the order of their rows, but for those that never can be.
   var unfinished: [WorkItem] {
-    items.keys.sorted().compactMap { items[$0] }.filter { $0.flaw == nil }
+    items.compactMap { $0?.item }.filter { $0.flaw == nil }
   }
 }
 
