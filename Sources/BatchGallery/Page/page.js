@@ -240,12 +240,23 @@ function draw() {
   const wanted = visible();
   // In a grid taller than browsers can make, lines lie where they would be seen.
   const shift = Math.max(0, -$("grid").getBoundingClientRect().top) - scrolled(layout);
-  const seen = new Set();
-  held.rows.forEach((row, index) => {
-    const place = held.from + index;
-    if (place < wanted.from || place >= wanted.to) return;
-    seen.add(row.id);
-    const tile = tiles.get(row.id) ?? newTile(row);
+  const shown = held.rows.map((row, index) => ({ row, place: held.from + index }))
+    .filter(({ place }) => place >= wanted.from && place < wanted.to);
+  const ids = new Set(shown.map(({ row }) => row.id));
+  for (const [id, tile] of tiles) {
+    if (ids.has(id)) continue;
+    tile.remove();
+    tiles.delete(id);
+  }
+  // They stand in the page in their order, in which they are read out.
+  let next = $("grid").firstElementChild;
+  for (const { row, place } of shown) {
+    let tile = tiles.get(row.id);
+    if (!tile) {
+      tile = newTile(row);
+      $("grid").insertBefore(tile, next);
+    }
+    next = tile.nextElementSibling;
     const left = (place % layout.columns) * (layout.side + gap);
     const top = Math.floor(place / layout.columns) * (layout.height + gap) + shift;
     tile.style.width = `${layout.side}px`;
@@ -256,11 +267,6 @@ function draw() {
     tile.setAttribute("aria-posinset", place + 1);
     tile.setAttribute("aria-setsize", count());
     fill(tile, row);
-  });
-  for (const [id, tile] of tiles) {
-    if (seen.has(id)) continue;
-    tile.remove();
-    tiles.delete(id);
   }
 }
 
@@ -282,8 +288,6 @@ function newTile(row) {
   caption.append(part("div", "name"), fate);
   tile.append(part("a", "picture"), caption);
   tiles.set(row.id, tile);
-  // Where it stands in the page is the order in which it is read out.
-  $("grid").append(tile);
   return tile;
 }
 
