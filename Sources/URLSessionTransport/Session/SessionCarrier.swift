@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import BatchwiseDownload
+internal import Dispatch
+internal import Foundation
+internal import Synchronization
+
+#if canImport(FoundationNetworking)
+  internal import FoundationNetworking
+#endif
+
+/// Stands between a session and the handlers: knows which task carries whose transfer.
+///
+/// A session calls it on ``calls`` alone, and whatever else happens to a transfer is done there too, so
+/// a handler's calls come one after the other.
+final class SessionCarrier: NSObject, Sendable {
+  /// Where handlers are called, one call at a time.
+  let calls = OperationQueue()
+
+  private let queue = DispatchQueue(label: "batchwise.urlsession")
+  private let table = Mutex(Table())
+  private static let isCarrier = DispatchSpecificKey<ObjectIdentifier>()
+
+  private struct Table {
+    var byTask: [Int: CarriedTransfer] = [:]
+    var taskOfHandler: [ObjectIdentifier: Int] = [:]
+
+    mutating func remove(_ task: Int) -> CarriedTransfer? {
+      guard let carried = byTask.removeValue(forKey: task) else { return nil }
+      let handler = ObjectIdentifier(carried.handler)
+      if taskOfHandler[handler] == task { taskOfHandler[handler] = nil }
+      return carried
+    }
+  }
+
+  override init() {
+    super.init()
+    calls.maxConcurrentOperationCount = 1
+    calls.underlyingQueue = queue
+    queue.setSpecific(key: Self.isCarrier, value: ObjectIdentifier(self))
+  }
+
+  var count: Int { table.withLock { $0.byTask.count } }
+
+  /// Begins a transfer with a new task.
+  func begin(_ transfer: Transfer, _ task: URLSessionDataTask) {
+    let carried = CarriedTransfer(transfer, task, on: calls)
+    table.withLock { table in
+      table.byTask[task.taskIdentifier] = carried
+      table.taskOfHandler[ObjectIdentifier(transfer.handler)] = task.taskIdentifier
+    }
+    calls.addOperation { carried.begin() }
+  }
+
+  /// Tells a handler that its transfer cannot be made.
+  func refuse(_ transfer: Transfer, _ failure: DownloadFailure) {
+    calls.addOperation { transfer.handler.finish(.failed(failure)) }
+  }
+
+  func cancel(_ handler: any TransferHandler) {
+    let carried = table.withLock { table in
+      table.taskOfHandler[ObjectIdentifier(handler)].flatMap { table.byTask[$0] }
+    }
+    carried?.cancel()
+  }
+
+  /// Ends every transfer, whatever becomes of its task; returns when that is done, unless it is called
+  /// by a handler.
+  func close() {
+    let last = BlockOperation { [self] in
+      for task in table.withLock({ Array($0.byTask.keys) }) { end(task, after: nil, .cancelled) }
+    }
+    let isInHandler = DispatchQueue.getSpecific(key: Self.isCarrier) == ObjectIdentifier(self)
+    calls.addOperations([last], waitUntilFinished: !isInHandler)
+  }
+
+  private func carried(by task: URLSessionTask) -> CarriedTransfer? {
+    table.withLock { $0.byTask[task.taskIdentifier] }
+  }
+
+  /// Tells a handler the end, after which it may be used again.
+  private func end(_ task: Int, after error: (any Error)?, _ end: TransferEnd? = nil) {
+    guard let carried = table.withLock({ $0.remove(task) }) else { return }
+    carried.stopTimers()
+    carried.handler.finish(end ?? carried.end(after: error))
+  }
+}
+
+extension SessionCarrier: URLSessionDataDelegate {
+  func urlSession(
+    _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
+    completionHandler: @escaping (URLSession.ResponseDisposition) -> Void
+  ) {
+    carried(by: dataTask)?.receive(response)
+    completionHandler(.allow)
+  }
+
+  func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+    carried(by: dataTask)?.receive(data)
+  }
+
+  func urlSession(
+    _ session: URLSession, task: URLSessionTask,
+    willPerformHTTPRedirection response: HTTPURLResponse, newRequest request: URLRequest,
+    completionHandler: @escaping (URLRequest?) -> Void
+  ) {
+    carried(by: task)?.receive(redirect: response)
+    #if !canImport(FoundationNetworking)
+      completionHandler(nil)
+    #endif
+    // On Linux the answer to this question ends the process if the task was cancelled in between, so it
+    // is never given: `receive(redirect:)` has cancelled the task, whose transfer is over.
+  }
+
+  func urlSession(
+    _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
+    completionHandler:
+      @escaping (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+  ) {
+    #if canImport(FoundationNetworking)
+      // Here a refusal would cancel the task; without a credential the default does nothing.
+      completionHandler(.performDefaultHandling, nil)
+    #else
+      let isAboutServer =
+        challenge.protectionSpace.authenticationMethod == NSURLAuthenticationMethodServerTrust
+      completionHandler(isAboutServer ? .performDefaultHandling : .rejectProtectionSpace, nil)
+    #endif
+  }
+
+  func urlSession(
+    _ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?
+  ) {
+    // On Linux some answers are told by nothing else.
+    if error == nil, let carried = carried(by: task), let response = task.response {
+      carried.receive(response)
+    }
+    end(task.taskIdentifier, after: error)
+  }
+}
