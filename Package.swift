@@ -84,8 +84,7 @@ let package = Package(
     .testTarget(
       name: "ConformanceTests",
       dependencies: [
-        "BatchwiseDownload", "BatchwiseTesting", "CurlTransport", "TestSupport",
-        "URLSessionTransport",
+        "Batchwise", "BatchwiseDownload", "CurlTransport", "TestSupport", "URLSessionTransport",
       ]),
     .testTarget(
       name: "SQLiteJournalTests",

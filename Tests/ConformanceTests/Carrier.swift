@@ -10,9 +10,13 @@ enum Carrier: CaseIterable, Sendable, CustomTestStringConvertible {
   case curl
   case urlSession
 
-  func make(userAgent: String? = nil) throws -> any Transport {
+  /// Makes a transport, which trusts certificates of a file, if it can be told to.
+  func make(
+    userAgent: String? = nil, trusting certificates: String? = nil
+  ) throws -> any Transport {
     switch self {
-    case .curl: try CurlTransport(userAgent: userAgent)
+    case .curl:
+      try CurlTransport(options: .init(userAgent: userAgent, caCertificates: certificates))
     case .urlSession: try URLSessionTransport(options: .init(userAgent: userAgent))
     }
   }

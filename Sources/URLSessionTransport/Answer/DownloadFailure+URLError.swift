@@ -12,7 +12,7 @@ extension DownloadFailure {
     let error = error as NSError
     guard error.domain == NSURLErrorDomain else { return unknown(host, error.code, hasHead) }
     switch URLError.Code(rawValue: error.code) {
-    case .badURL, .unsupportedURL:
+    case .badURL:
       return DownloadFailure(.badURL, "The address of \(host) cannot be read")
     case .cannotFindHost, .dnsLookupFailed:
       return DownloadFailure(.dns, "No address is known for \(host)", remedy: .anotherAttempt)
@@ -33,7 +33,7 @@ extension DownloadFailure {
       return unencrypted(host)
     case .badServerResponse where error.isAboutNothing: return cutOff(host)
     case .badServerResponse, .cannotParseResponse, .cannotDecodeRawData, .cannotDecodeContentData,
-      .zeroByteResource, .httpTooManyRedirects, .redirectToNonExistentLocation:
+      .zeroByteResource, .unsupportedURL, .httpTooManyRedirects, .redirectToNonExistentLocation:
       return noHTTP(host)
     default: return unknown(host, error.code, hasHead, error.localizedDescription)
     }

@@ -56,9 +56,11 @@ final class CarriedTransfer: @unchecked Sendable {
   }
 
   /// Ends the transfer, from whatever thread.
+  ///
+  /// Whoever calls may hold a lock, so the task is told from elsewhere: on Linux that may block.
   func cancel() {
     isCancelled.store(true, ordering: .sequentiallyConsistent)
-    task.cancel()
+    calls.addOperation { [task] in task.cancel() }
   }
 
   private func end(with reason: Stop) {
@@ -95,9 +97,8 @@ extension CarriedTransfer {
     }
   }
 
-  /// Takes the head of an answer that is not followed; its body is not told.
-  func receive(redirect response: HTTPURLResponse) {
-    receive(response)
+  /// Takes the answer for whole, as far as it has come.
+  func endAsItIs() {
     if head.isComplete { end(with: .enough) }
   }
 
@@ -130,7 +131,7 @@ extension CarriedTransfer {
 
 extension CarriedTransfer {
   func begin() {
-    // Whoever has cancelled it has cancelled its task too, which may be over by now.
+    // Whoever has cancelled it ends its task too.
     if isOver { return }
     heard = Self.alarm.now
     if let total = timeouts.total { whenLate = set(at: heard + total) { $0.end(with: .late) } }
@@ -177,6 +178,8 @@ extension CarriedTransfer {
   /// What the handler is told, now that the session is done with the task.
   func end(after error: (any Error)?) -> TransferEnd {
     if isCancelled.load(ordering: .sequentiallyConsistent) { return .cancelled }
+    // The session ends with the transport, and cancels what it carries.
+    if stop == nil, (error as? URLError)?.code == .cancelled { return .cancelled }
     let host = Address.host(of: url)
     switch stop {
     case .refused: return .cancelled

@@ -104,12 +104,15 @@ extension SessionCarrier: URLSessionDataDelegate {
     willPerformHTTPRedirection response: HTTPURLResponse, newRequest request: URLRequest,
     completionHandler: @escaping (URLRequest?) -> Void
   ) {
-    carried(by: task)?.receive(redirect: response)
+    let carried = carried(by: task)
+    carried?.receive(response)
+    // What the redirect's own body says is of no interest.
+    carried?.endAsItIs()
     #if !canImport(FoundationNetworking)
       completionHandler(nil)
     #endif
     // On Linux the answer to this question ends the process if the task was cancelled in between, so it
-    // is never given: `receive(redirect:)` has cancelled the task, whose transfer is over.
+    // is never given.
   }
 
   func urlSession(
@@ -118,8 +121,9 @@ extension SessionCarrier: URLSessionDataDelegate {
       @escaping (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
   ) {
     #if canImport(FoundationNetworking)
-      // Here a refusal would cancel the task; without a credential the default does nothing.
-      completionHandler(.performDefaultHandling, nil)
+      // Here only an answer that has come whole asks for a password. To refuse it one would cancel the
+      // task, and up to Swift 6.3 the default without one is to wait for ever.
+      carried(by: task)?.endAsItIs()
     #else
       let isAboutServer =
         challenge.protectionSpace.authenticationMethod == NSURLAuthenticationMethodServerTrust

@@ -92,12 +92,14 @@ struct FailureTests {
 
   @Test("because its connection takes too long says so", arguments: Carrier.allCases)
   func connectTimeout(_ carrier: Carrier) async throws {
-    // The system completes this connection, but nobody agrees on encryption in it.
-    let origin = try MisbehavingOrigin()
-    let answer = try await carrier.make().fetch(
-      "https://127.0.0.1:\(origin.port)/",
-      timeouts: TransferTimeouts(connect: .milliseconds(200), idle: .seconds(2)))
-    #expect(answer.end?.reason == .timeout)
-    #expect(answer.end?.message?.hasPrefix("Connecting to 127.0.0.1") == true)
+    try await checking(.connectTimeout, of: carrier) {
+      // The system completes this connection, but nobody agrees on encryption in it.
+      let origin = try MisbehavingOrigin()
+      let answer = try await carrier.make().fetch(
+        "https://127.0.0.1:\(origin.port)/",
+        timeouts: TransferTimeouts(connect: .milliseconds(200), idle: .seconds(2)))
+      #expect(answer.end?.reason == .timeout)
+      #expect(answer.end?.message?.hasPrefix("Connecting to 127.0.0.1") == true)
+    }
   }
 }
