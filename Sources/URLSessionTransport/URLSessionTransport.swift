@@ -90,9 +90,6 @@ public final class URLSessionTransport: Transport {
   ///
   /// - Complexity: O(1).
   public func cancel(_ handler: any TransferHandler) { carrier.cancel(handler) }
-
-  /// How many transfers have not ended.
-  package var count: Int { carrier.count }
 }
 
 extension URLSessionConfiguration {

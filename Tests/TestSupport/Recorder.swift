@@ -120,7 +120,9 @@ extension TransferEnd {
   }
 
   /// What a failure says; nothing if it is none.
-  public var message: String? { if case .failed(let failure) = self { failure.message } else { nil } }
+  public var message: String? {
+    if case .failed(let failure) = self { failure.message } else { nil }
+  }
 
   /// The reason of a failure; nothing if it is none.
   public var reason: DownloadFailure.Reason? {

@@ -29,7 +29,9 @@ package enum Ascii {
     return base[start..<end]
   }
 
-  package static func isDigit(_ byte: UInt8) -> Bool { UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte }
+  package static func isDigit(_ byte: UInt8) -> Bool {
+    UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte
+  }
 
   /// Whether there is nothing but letters, digits, signs and spaces.
   package static func isPrintable(_ bytes: Bytes) -> Bool {

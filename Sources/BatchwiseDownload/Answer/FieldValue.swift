@@ -76,7 +76,8 @@ enum FieldValue {
       switch self {
       case .seconds(let count): .seconds(min(count, Self.longest))
       case .until(let instant):
-        .seconds(max(0, min(instant - (date ?? Int64(Date.now.timeIntervalSince1970)), Self.longest)))
+        .seconds(
+          max(0, min(instant - (date ?? Int64(Date.now.timeIntervalSince1970)), Self.longest)))
       }
     }
   }

@@ -8,7 +8,7 @@ extension Address {
   ///
   /// Spaces and bytes outside ASCII are percent-encoded. `URL` would do so by itself, and encode every
   /// percent sign a second time.
-  package static func resolve(_ reference: String, against base: String) -> String? {
+  static func resolve(_ reference: String, against base: String) -> String? {
     let reference = encoded(reference) { $0 <= 0x20 || $0 >= 0x7f }
     guard let slashes = base.utf8.firstRange(of: "://".utf8) else { return nil }
     let scheme = base[..<slashes.lowerBound]

@@ -47,7 +47,8 @@ extension DownloadFailure {
     }
     if mention("certificate") { return untrusted(host) }
     if !hasHead && mention("SSL", "TLS") { return unencrypted(host) }
-    if mention("chunk hex", "illegal or missing hexadecimal", "malformed encoding found in chunked") {
+    if mention("chunk hex", "illegal or missing hexadecimal", "malformed encoding found in chunked")
+    {
       return brokenAnswer(of: host, "its body is no series of chunks")
     }
     if mention("HTTP/0.9", "weird server reply", "invalid status line", "content-length") {

@@ -97,6 +97,14 @@ extension CarriedTransfer {
     }
   }
 
+  /// Takes the head of an answer that is over: on Linux a redirect that leads nowhere is told by nothing
+  /// else, and its body not at all.
+  func receive(late response: URLResponse) {
+    if head.isComplete { return }
+    receive(response)
+    endAsItIs()
+  }
+
   /// Takes the answer for whole, as far as it has come.
   func endAsItIs() {
     if head.isComplete { end(with: .enough) }

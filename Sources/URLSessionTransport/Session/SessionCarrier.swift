@@ -40,8 +40,6 @@ final class SessionCarrier: NSObject, Sendable {
     queue.setSpecific(key: Self.isCarrier, value: ObjectIdentifier(self))
   }
 
-  var count: Int { table.withLock { $0.byTask.count } }
-
   /// Begins a transfer with a new task.
   func begin(_ transfer: Transfer, _ task: URLSessionDataTask) {
     let carried = CarriedTransfer(transfer, task, on: calls)
@@ -134,10 +132,7 @@ extension SessionCarrier: URLSessionDataDelegate {
   func urlSession(
     _ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?
   ) {
-    // On Linux some answers are told by nothing else.
-    if error == nil, let carried = carried(by: task), let response = task.response {
-      carried.receive(response)
-    }
+    if error == nil, let response = task.response { carried(by: task)?.receive(late: response) }
     end(task.taskIdentifier, after: error)
   }
 }

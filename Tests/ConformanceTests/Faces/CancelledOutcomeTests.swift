@@ -38,6 +38,32 @@ struct CancelledOutcomeTests {
     }
   }
 
+  @Test(
+    "is what a failure does to those in flight, if it ends the batch", arguments: Carrier.allCases,
+    Face.all)
+  func failFast(_ carrier: Carrier, _ face: Face) async throws {
+    let setting = try FaceSetting(carrier)
+    let gate = MisbehavingOrigin.Gate()
+    setting.origin.onEverythingElse(.stalled(.inBody, at: gate))
+    setting.origin.on(
+      "/short",
+      MisbehavingOrigin.Behaviour { exchange in
+        if !face.isFailFast { gate.open() }
+        MisbehavingOrigin.Behaviour.endsEarly(after: 3, of: 10).play(exchange)
+      })
+    let paths = ["/a", "/b", "/short", "/c", "/d"]
+    let outcomes = try await setting.download(paths, by: face)
+    let failures = outcomes.compactMap(\.failure)
+    #expect(failures.map(\.reason) == [.truncated])
+    #expect(failures.first?.url == setting.origin.url("/short"))
+    if face.isFailFast {
+      #expect(setting.origin.record.requests.count <= 4)
+      #expect(setting.files.isEmpty)
+    } else {
+      #expect(outcomes.count == 5 && setting.origin.record.requests.count == 5)
+    }
+  }
+
   @Test("after the end changes nothing", arguments: Carrier.allCases, Face.all)
   func after(_ carrier: Carrier, _ face: Face) async throws {
     let setting = try FaceSetting(carrier)

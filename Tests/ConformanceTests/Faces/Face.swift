@@ -88,7 +88,8 @@ extension Face {
       #expect(outcome.request == requests[outcome.offset])
       switch outcome.result {
       case .success(let body): places.append((outcome.offset, Outcome(body)))
-      case .failure(let failure): places.append((outcome.offset, Outcome(result: .failure(failure))))
+      case .failure(let failure):
+        places.append((outcome.offset, Outcome(result: .failure(failure))))
       }
     }
     return inSourceOrder(places, requests.count)

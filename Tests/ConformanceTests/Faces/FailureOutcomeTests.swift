@@ -24,7 +24,9 @@ struct FailureOutcomeTests {
     var behaviours: [MisbehavingOrigin.Behaviour] = [
       .endsEarly(after: 0, of: 10), .endsEarly(after: 7, of: 10), .chunkedCutOff(["one", "two"]),
     ]
-    for place in MisbehavingOrigin.Place.allCases { behaviours += [.closes(place), .resets(place)] }
+    for place in MisbehavingOrigin.Place.allCases {
+      behaviours += [.closes(place), .resets(place)]
+    }
     for behaviour in behaviours {
       let outcome = try await setting.download(behaviour, by: face)
       #expect(outcome.failure?.reason == .truncated)

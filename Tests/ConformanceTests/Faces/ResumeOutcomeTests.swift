@@ -35,7 +35,8 @@ struct ResumeOutcomeTests {
     }
   }
 
-  @Test("for a file that has changed takes all of the new one", arguments: Carrier.allCases, Face.all)
+  @Test(
+    "for a file that has changed takes all of the new one", arguments: Carrier.allCases, Face.all)
   func changed(_ carrier: Carrier, _ face: Face) async throws {
     let setting = try FaceSetting(carrier) { $0.retries = 1 }
     let other = Array(bytes[1000..<2_400_000])

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import BatchwiseDownload
+import Dispatch
+import Synchronization
 import TestSupport
 import Testing
 
@@ -57,7 +59,8 @@ struct AnswerTests {
     #expect(answer.end == .complete)
   }
 
-  @Test("that asks for a password is told, and nobody is asked for one", arguments: Carrier.allCases)
+  @Test(
+    "that asks for a password is told, and nobody is asked for one", arguments: Carrier.allCases)
   func challenge(_ carrier: Carrier) async throws {
     for scheme in ["Basic realm=\"x\"", "Digest realm=\"x\", nonce=\"n\"", "Negotiate", "Odd"] {
       let answer = try await fetch(
@@ -169,7 +172,9 @@ struct AnswerTests {
     }
   }
 
-  @Test("whose body was encoded unasked is stored as it was sent, or fails", arguments: Carrier.allCases)
+  @Test(
+    "whose body was encoded unasked is stored as it was sent, or fails", arguments: Carrier.allCases
+  )
   func encoded(_ carrier: Carrier) async throws {
     // The word "hello", by gzip.
     let bytes: [UInt8] = [
@@ -183,6 +188,32 @@ struct AnswerTests {
     let plain = try await fetch(
       .answer(fields: ["Content-Encoding: identity"], Array("plain".utf8)), by: carrier)
     #expect(plain.body == "plain" && plain.end == .complete)
+  }
+
+  @Test("whose handler is slow is sent as slowly", arguments: Carrier.allCases)
+  func slow(_ carrier: Carrier) async throws {
+    let everythingSent = DispatchSemaphore(value: 0)
+    origin.on(
+      "/item",
+      MisbehavingOrigin.Behaviour { exchange in
+        let piece = [UInt8](repeating: 1, count: 1 << 20)
+        exchange.send("HTTP/1.1 200 OK\r\nContent-Length: \(64 << 20)\r\n\r\n")
+        for _ in 0..<64 where !exchange.sendSome(piece) { return }
+        everythingSent.signal()
+      })
+    // Its first piece is not taken before all of it was sent, or nobody would ever send all of it.
+    let result = Mutex<DispatchTimeoutResult?>(nil)
+    let recorder = Recorder(onBody: { _ in
+      result.withLock { result in
+        if result == nil { result = everythingSent.wait(timeout: .now() + 2) }
+      }
+      return false
+    })
+    #expect(
+      try await carrier.make().fetch(origin.url("/item"), recorder: recorder).end == .cancelled)
+    try await checking(.slowHandlerSlowsServer, of: carrier) {
+      #expect(result.withLock { $0 } == .timedOut)
+    }
   }
 
   // MARK: What the handler decides

@@ -93,7 +93,8 @@ struct CancellationTests {
   func race(_ carrier: Carrier) async throws {
     let transport = try carrier.make()
     origin.on("/away", .redirect(to: "/good", body: "moved"))
-    origin.on("/no", .raw("HTTP/1.1 401 No\r\nWWW-Authenticate: Basic\r\nContent-Length: 0\r\n\r\n"))
+    origin.on(
+      "/no", .raw("HTTP/1.1 401 No\r\nWWW-Authenticate: Basic\r\nContent-Length: 0\r\n\r\n"))
     await withTaskGroup { group in
       for path in ["/good", "/good", "/away", "/away", "/no", "/good", "/away", "/no"] {
         group.addTask {
@@ -128,5 +129,31 @@ struct CancellationTests {
     #expect(await next.answer.body == "good")
     transport.cancel(recorder)
     #expect(await recorder.answer.end == .cancelled)
+  }
+
+  @Test("of every third leaves the others their own bodies", arguments: Carrier.allCases)
+  func many(_ carrier: Carrier) async throws {
+    let transport = try carrier.make()
+    let body = String(repeating: "x", count: 50_000)
+    origin.onEverythingElse(
+      MisbehavingOrigin.Behaviour { exchange in
+        MisbehavingOrigin.Behaviour.ok(exchange.request.path + body).play(exchange)
+      })
+    await withTaskGroup { group in
+      for lane in 0..<8 {
+        group.addTask {
+          for number in 0..<60 {
+            let path = "/\(lane)-\(number)"
+            let isCancelled = number % 3 == 1
+            let recorder = Recorder(onHead: { if isCancelled { transport.cancel($0) } })
+            let answer = await transport.fetch(origin.url(path), recorder: recorder)
+            let own = Array((path + body).utf8)
+            let isWhole = answer.end == .complete && answer.bytes == own
+            let isPart = answer.end == .cancelled && own.starts(with: answer.bytes)
+            #expect(isWhole || isCancelled && isPart)
+          }
+        }
+      }
+    }
   }
 }

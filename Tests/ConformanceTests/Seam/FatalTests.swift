@@ -16,7 +16,8 @@
         origin.on(
           "/",
           .raw(
-            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\nX-Sum: 7\r\n\r\n"))
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\nX-Sum: 7\r\n\r\n")
+        )
         _ = try await Carrier.urlSession.make().fetch(origin.url())
       }
     }

@@ -44,9 +44,19 @@ struct RedirectTests {
 
   @Test("that leads nowhere is complete", arguments: Carrier.allCases)
   func nowhere(_ carrier: Carrier) async throws {
-    let answer = try await fetch(.redirect(to: nil), by: carrier)
-    #expect(answer.head?.status == 302)
-    #expect(answer.end == .complete)
+    for body in ["", "moved"] {
+      let answer = try await fetch(.redirect(to: nil, body: body), by: carrier)
+      #expect(answer.head?.status == 302)
+      #expect(answer.end == .complete)
+    }
+  }
+
+  @Test("has its body told, if that is wanted", arguments: Carrier.allCases)
+  func body(_ carrier: Carrier) async throws {
+    for target in ["/next", nil] {
+      let answer = try await fetch(.redirect(to: target, body: "moved"), by: carrier)
+      try await checking(.bodyOfRedirect, of: carrier) { #expect(answer.body == "moved") }
+    }
   }
 
   @Test("to nonsense fails", arguments: Carrier.allCases)
@@ -57,7 +67,8 @@ struct RedirectTests {
   @Test(
     "to whatever a server may write ends well", arguments: Carrier.allCases,
     [
-      "//", "///", "//[::1", "//a b/", "//h:99999999/", "//u@h/", "?%zz", "#%zz", "/%zz#%", "?a[]=|",
+      "//", "///", "//[::1", "//a b/", "//h:99999999/", "//u@h/", "?%zz", "#%zz", "/%zz#%",
+      "?a[]=|",
       "#a%20b|", ":", ":80", "a:b", "mailto:x@y", "http:", "http:///x", "http://", "https:x",
       "/\u{fc}?\u{fc}#\u{fc}", "\\\\h\\x", "javascript:alert(1)", "../../../..", ".", "",
       "//h:80:80/", "/a:b//c", "%", "http://h:-1/", "//%41/", "?", "#", "{}<>\"^`",

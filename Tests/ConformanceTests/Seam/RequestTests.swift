@@ -40,7 +40,9 @@ struct RequestTests {
   @Test("asks for escapes as they are written", arguments: Carrier.allCases)
   func escapes(_ carrier: Carrier) async throws {
     let transport = try carrier.make()
-    for path in ["/%2e%2e/d", "/e//f", "/%41%2F%c3%BC", "/a;b=c,d&e='f'(g)*!~$@:+", "/q?a=%20&b=+?/"] {
+    for path in [
+      "/%2e%2e/d", "/e//f", "/%41%2F%c3%BC", "/a;b=c,d&e='f'(g)*!~$@:+", "/q?a=%20&b=+?/",
+    ] {
       #expect(try await send(to: origin.url(path), by: transport).target == path)
     }
   }
@@ -65,7 +67,9 @@ struct RequestTests {
     }
   }
 
-  @Test("carries the address's name and password, and the next one does not", arguments: Carrier.allCases)
+  @Test(
+    "carries the address's name and password, and the next one does not",
+    arguments: Carrier.allCases)
   func credentials(_ carrier: Carrier) async throws {
     let transport = try carrier.make()
     let url = "http://me:open%20sesame@127.0.0.1:\(origin.port)/"
