@@ -23,6 +23,9 @@ struct KnownLimit: Sendable {
     case ownCertificates
     case bodyOfRedirect
     case slowHandlerSlowsServer
+    case unusualHeads
+    case cutInHead
+    case addressesInBrackets
   }
 
   /// What no `URLSession` can do.
@@ -47,6 +50,16 @@ struct KnownLimit: Sendable {
       rule: .trailers, carrier: .urlSession,
       reason: "A field behind the last chunk is taken for a new head; then there is no answer",
       endsProcess: true),
+    KnownLimit(
+      rule: .cutInHead, carrier: .urlSession,
+      reason: "A head that breaks off before it tells a length is taken for an answer",
+      endsProcess: true),
+    KnownLimit(
+      rule: .unusualHeads, carrier: .urlSession,
+      reason: "Its reader knows one way to write a field, and gives up the whole answer"),
+    KnownLimit(
+      rule: .addressesInBrackets, carrier: .urlSession,
+      reason: "The host is compared with its brackets and without, and no two are the same"),
     KnownLimit(
       rule: .dotsInPaths, carrier: .urlSession,
       reason: "libcurl resolves them, and its option against that is not set"),

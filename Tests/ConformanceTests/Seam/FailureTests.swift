@@ -40,6 +40,15 @@ struct FailureTests {
     #expect(answer.end?.remedy == .anotherAttempt)
   }
 
+  @Test("for want of a server at an address in brackets says so", arguments: Carrier.allCases)
+  func brackets(_ carrier: Carrier) async throws {
+    let port = try MisbehavingOrigin().port
+    let answer = try await carrier.make().fetch("http://[::1]:\(port)/")
+    try await checking(.addressesInBrackets, of: carrier) {
+      #expect(answer.end?.reason == .connect)
+    }
+  }
+
   @Test("for want of encryption, or of trust, says so", arguments: Carrier.allCases)
   func encryption(_ carrier: Carrier) async throws {
     let plain = try MisbehavingOrigin(greeting: "220 mail.example ESMTP\r\n")
