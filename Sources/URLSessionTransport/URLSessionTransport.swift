@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import BatchwiseDownload
-internal import Dispatch
 internal import Foundation
 
 #if canImport(FoundationNetworking)
@@ -12,8 +11,7 @@ internal import Foundation
 ///
 /// It keeps the contract of ``Transport`` as far as `URLSession` lets it: one GET for each transfer, no
 /// redirect followed, and nothing kept between two transfers but connections, be it a cookie, an answer
-/// or a password. Where there is libcurl, `CurlTransport` keeps all of the contract at a fraction of the
-/// cost.
+/// or a password.
 ///
 /// Handlers are called one after the other on one queue, so they must not wait in it.
 ///
@@ -24,19 +22,22 @@ internal import Foundation
 /// - When a connection is made cannot be seen, so ``TransferTimeouts/connect`` is not looked at: a server
 ///   that cannot be reached counts as silent (``TransferTimeouts/idle``). A head shows when it is
 ///   complete, so one that comes byte by byte counts as silent too.
-/// - A body that its server encoded (`Content-Encoding`) is decoded before anybody sees it. It fails,
+/// - A body that its server encoded (`Content-Encoding`) would be decoded before anybody sees it. It fails,
 ///   for it is not what was sent; all requests ask that no body be encoded.
-/// - Header fields of one name are joined by commas into one. A field without a value may be dropped.
-///   `Accept-Language` is what the system says, unless a transfer has its own.
-/// - Dots in a path (`/a/../b`) may be resolved before the request is sent.
+/// - Bytes that no `URL` may hold, such as `|`, and percent signs that begin no escape are
+///   percent-encoded. Dots in a path (`/a/../b`) may be resolved before the request is sent.
+/// - Header fields of one name are joined by commas into one. `Accept-Language` is what the system says,
+///   unless a transfer has its own.
 /// - On Apple platforms a body in chunks may be told as one that ends with its connection, where the
 ///   system hides how it came; and one that ends with its connection looks whole when it is cut off.
-/// - On Linux what has arrived waits in memory for a handler that is slow: the server is not slowed. A
-///   redirect is told when its own body is over. Bodies in chunks with fields behind them fail. A failure's
-///   cause is often unknown there, and told by when it happened.
 ///
-/// It was made and tested on Linux, with the Foundation of Swift 6.3, and has not been run on an Apple
-/// platform.
+/// **On Linux** take `CurlTransport`. As of Swift 6.3.1, Foundation ends the whole process there when a server
+/// closes its connection within a head that has told no length yet, or sends fields behind the last
+/// chunk. What has arrived waits in memory, without a bound, for a handler that is slow. Heads are
+/// understood only as most servers write them, addresses in brackets (`[::1]`) not at all. The body of a
+/// redirect is waited for and not told. Each request costs about five times as much.
+///
+/// It was made and tested on Linux, and has not been compiled or run on an Apple platform.
 ///
 /// Releasing the transport cancels what is in flight, tells the handlers so, and returns when they have
 /// been told; do not release it while holding a lock that a handler takes. A handler may itself hold the

@@ -39,9 +39,6 @@ struct KnownLimit: Sendable {
     KnownLimit(
       rule: .ownCertificates, carrier: .urlSession,
       reason: "It trusts what the system trusts, so an encrypted origin of a test is none to it"),
-    KnownLimit(
-      rule: .bodyOfRedirect, carrier: .urlSession,
-      reason: "The delegate is asked about a redirect in place of being told its body"),
   ]
 
   /// What Foundation cannot do on Linux, as of Swift 6.3.1.
@@ -66,6 +63,11 @@ struct KnownLimit: Sendable {
     KnownLimit(
       rule: .redirectBeforeItsBody, carrier: .urlSession,
       reason: "The delegate hears of a redirect when its body is over"),
+    KnownLimit(
+      rule: .bodyOfRedirect, carrier: .urlSession,
+      reason:
+        "The delegate is told its body only when the redirect is answered, which may end the process"
+    ),
     KnownLimit(
       rule: .slowHandlerSlowsServer, carrier: .urlSession,
       reason: "What has been read is put into the delegate's queue, which has no bound"),

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import BatchwiseDownload
-internal import Dispatch
 internal import Foundation
 internal import Synchronization
 
@@ -17,9 +16,7 @@ final class SessionCarrier: NSObject, Sendable {
   /// Where handlers are called, one call at a time.
   let calls = OperationQueue()
 
-  private let queue = DispatchQueue(label: "batchwise.urlsession")
   private let table = Mutex(Table())
-  private static let isCarrier = DispatchSpecificKey<ObjectIdentifier>()
 
   private struct Table {
     var byTask: [Int: CarriedTransfer] = [:]
@@ -35,9 +32,8 @@ final class SessionCarrier: NSObject, Sendable {
 
   override init() {
     super.init()
+    calls.name = "batchwise.urlsession"
     calls.maxConcurrentOperationCount = 1
-    calls.underlyingQueue = queue
-    queue.setSpecific(key: Self.isCarrier, value: ObjectIdentifier(self))
   }
 
   /// Begins a transfer with a new task.
@@ -68,8 +64,7 @@ final class SessionCarrier: NSObject, Sendable {
     let last = BlockOperation { [self] in
       for task in table.withLock({ Array($0.byTask.keys) }) { end(task, after: nil, .cancelled) }
     }
-    let isInHandler = DispatchQueue.getSpecific(key: Self.isCarrier) == ObjectIdentifier(self)
-    calls.addOperations([last], waitUntilFinished: !isInHandler)
+    calls.addOperations([last], waitUntilFinished: OperationQueue.current !== calls)
   }
 
   private func carried(by task: URLSessionTask) -> CarriedTransfer? {
@@ -87,7 +82,7 @@ final class SessionCarrier: NSObject, Sendable {
 extension SessionCarrier: URLSessionDataDelegate {
   func urlSession(
     _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
-    completionHandler: @escaping (URLSession.ResponseDisposition) -> Void
+    completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
   ) {
     carried(by: dataTask)?.receive(response)
     completionHandler(.allow)
@@ -100,23 +95,24 @@ extension SessionCarrier: URLSessionDataDelegate {
   func urlSession(
     _ session: URLSession, task: URLSessionTask,
     willPerformHTTPRedirection response: HTTPURLResponse, newRequest request: URLRequest,
-    completionHandler: @escaping (URLRequest?) -> Void
+    completionHandler: @escaping @Sendable (URLRequest?) -> Void
   ) {
-    let carried = carried(by: task)
-    carried?.receive(response)
-    // What the redirect's own body says is of no interest.
-    carried?.endAsItIs()
-    #if !canImport(FoundationNetworking)
+    #if canImport(FoundationNetworking)
+      // Here the redirect's own body is over. The answer to this question ends the process if the task
+      // was cancelled in between, so it is never given.
+      let carried = carried(by: task)
+      carried?.receive(response)
+      carried?.endAsItIs()
+    #else
+      // The redirect is told as any other answer then.
       completionHandler(nil)
     #endif
-    // On Linux the answer to this question ends the process if the task was cancelled in between, so it
-    // is never given.
   }
 
   func urlSession(
     _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
     completionHandler:
-      @escaping (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+      @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
   ) {
     #if canImport(FoundationNetworking)
       // Here only an answer that has come whole asks for a password. To refuse it one would cancel the
