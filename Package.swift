@@ -82,6 +82,8 @@ let package = Package(
       name: "CurlTransportTests",
       dependencies: ["CurlTransport", "BatchwiseDownload", "BatchwiseTesting", "TestSupport"]),
     .testTarget(
+      name: "URLSessionTransportTests", dependencies: ["URLSessionTransport", "BatchwiseDownload"]),
+    .testTarget(
       name: "ConformanceTests",
       dependencies: [
         "Batchwise", "BatchwiseDownload", "CurlTransport", "TestSupport", "URLSessionTransport",

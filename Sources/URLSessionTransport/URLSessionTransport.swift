@@ -9,7 +9,7 @@ internal import Foundation
 
 /// Carries transfers with `URLSession`, for Apple platforms; it works on Linux too.
 ///
-/// It keeps the contract of ``Transport`` as far as `URLSession` lets it: one GET for each transfer, no
+/// It keeps the contract of `Transport` as far as `URLSession` lets it: one GET for each transfer, no
 /// redirect followed, and nothing kept between two transfers but connections, be it a cookie, an answer
 /// or a password.
 ///
@@ -17,10 +17,10 @@ internal import Foundation
 ///
 /// **What it cannot do**, for `URLSession` cannot:
 ///
-/// - There is no bandwidth, no netrc file (``Transfer/usesNetrc`` is not looked at), no choice of a version
+/// - There is no bandwidth, no netrc file (`Transfer.usesNetrc` is not looked at), no choice of a version
 ///   of HTTP, and names are looked up as the system pleases.
-/// - When a connection is made cannot be seen, so ``TransferTimeouts/connect`` is not looked at: a server
-///   that cannot be reached counts as silent (``TransferTimeouts/idle``). A head shows when it is
+/// - When a connection is made cannot be seen, so `TransferTimeouts.connect` is not looked at: a server
+///   that cannot be reached counts as silent (`TransferTimeouts.idle`). A head shows when it is
 ///   complete, so one that comes byte by byte counts as silent too.
 /// - A body that its server encoded (`Content-Encoding`) would be decoded before anybody sees it. It fails,
 ///   for it is not what was sent; all requests ask that no body be encoded.

@@ -37,6 +37,13 @@ struct RequestTests {
     }
   }
 
+  @Test("says nothing that would begin a field of its own", arguments: Carrier.allCases)
+  func controlCharacters(_ carrier: Carrier) {
+    for agent in ["a\r\nX-Evil: 1", "a\0b", "\u{7f}"] {
+      #expect(throws: (any Error).self) { try carrier.make(userAgent: agent) }
+    }
+  }
+
   @Test("asks for escapes as they are written", arguments: Carrier.allCases)
   func escapes(_ carrier: Carrier) async throws {
     let transport = try carrier.make()
