@@ -35,8 +35,7 @@ internal import Foundation
 /// closes its connection within a head that has told no length yet, or sends fields behind the last
 /// chunk. What has arrived waits in memory, without a bound, for a handler that is slow. Heads are
 /// understood only as most servers write them, addresses in brackets (`[::1]`) not at all. The body of a
-/// redirect is waited for and not told. Each request takes five times as long, or
-/// longer.
+/// redirect is waited for and not told. Each request takes five times as long.
 ///
 /// It was made and tested on Linux, and has not been compiled or run on an Apple platform.
 ///
