@@ -13,6 +13,7 @@ let package = Package(
     .library(name: "BatchwiseTesting", targets: ["BatchwiseTesting"]),
     .library(name: "BatchwiseDownload", targets: ["BatchwiseDownload"]),
     .library(name: "CurlTransport", targets: ["CurlTransport"]),
+    .library(name: "URLSessionTransport", targets: ["URLSessionTransport"]),
     .library(name: "SQLiteJournal", targets: ["SQLiteJournal"]),
     .library(name: "CryptoDigest", targets: ["CryptoDigest"]),
     .executable(name: "batchwise", targets: ["BatchwiseMain"]),
@@ -26,6 +27,7 @@ let package = Package(
     .target(
       name: "BatchwiseDownload", dependencies: ["Batchwise", "BatchwiseDispatch", "CFileCalls"]),
     .target(name: "CurlTransport", dependencies: ["BatchwiseDownload", "CCurl"]),
+    .target(name: "URLSessionTransport", dependencies: ["Batchwise", "BatchwiseDownload"]),
     .target(name: "SQLiteJournal", dependencies: ["BatchwiseDownload", "CSQLite"]),
     .target(name: "CryptoDigest", dependencies: ["BatchwiseDownload", "CCrypto"]),
 
@@ -85,6 +87,13 @@ let package = Package(
     .testTarget(
       name: "CurlTransportTests",
       dependencies: ["CurlTransport", "BatchwiseDownload", "BatchwiseTesting", "TestSupport"]),
+    .testTarget(
+      name: "URLSessionTransportTests", dependencies: ["URLSessionTransport", "BatchwiseDownload"]),
+    .testTarget(
+      name: "ConformanceTests",
+      dependencies: [
+        "Batchwise", "BatchwiseDownload", "CurlTransport", "TestSupport", "URLSessionTransport",
+      ]),
     .testTarget(
       name: "SQLiteJournalTests",
       dependencies: ["SQLiteJournal", "BatchwiseDownload", "BatchwiseTesting", "TestSupport"]),
