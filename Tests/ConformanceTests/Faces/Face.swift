@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import BatchwiseDownload
+import Dispatch
 import FoundationEssentials
 import TestSupport
 import Testing
@@ -40,7 +41,8 @@ struct Face: Sendable, CustomTestStringConvertible {
 
 extension Face {
   static let all = [
-    files, bodies, fileOutcomes(.source), fileOutcomes(.completion), bodyOutcomes,
+    files, bodies, fileOutcomes(.source), fileOutcomes(.completion), bodyOutcomes, dispatchFiles,
+    dispatchBodies,
   ]
 
   /// Files, all or none.
@@ -86,13 +88,57 @@ extension Face {
     var places: [(offset: Int, outcome: Outcome)] = []
     for try await outcome in stream {
       #expect(outcome.request == requests[outcome.offset])
-      switch outcome.result {
-      case .success(let body): places.append((outcome.offset, Outcome(body)))
-      case .failure(let failure):
-        places.append((outcome.offset, Outcome(result: .failure(failure))))
-      }
+      places.append((outcome.offset, Outcome(outcome.result.map { Outcome($0) })))
     }
     return inSourceOrder(places, requests.count)
+  }
+
+  /// Files, with one call at the end on a queue.
+  private static let dispatchFiles = Face(
+    testDescription: "downloadAll to files on a queue", writesFiles: true, isFailFast: false
+  ) { requests, limit, setting in
+    let folder = try setting.folder()
+    return try await called(for: requests) { control, queue, completion in
+      setting.downloader.downloadAll(
+        requests, to: folder, limit: limit, control: control, queue: queue, completion: completion)
+    }.map { setting.outcome($0.result) }
+  }
+
+  /// Bodies in memory, with one call at the end on a queue.
+  private static let dispatchBodies = Face(
+    testDescription: "downloadAll into memory on a queue", writesFiles: false, isFailFast: false
+  ) { requests, limit, setting in
+    try await called(for: requests) { control, queue, completion in
+      setting.downloader.downloadAll(
+        requests, limit: limit, atMost: setting.bound, control: control, queue: queue,
+        completion: completion)
+    }.map { Outcome($0.result.map { Outcome($0) }) }
+  }
+
+  /// What a batch of Dispatch code calls back with, which the task that waits for it can cancel.
+  private static func called<Value: Sendable>(
+    for requests: [DownloadRequest],
+    _ start:
+      @Sendable (
+        DownloadControl, DispatchQueue, @escaping @Sendable (BatchReport<Value>) -> Void
+      ) -> Void
+  ) async throws -> [DownloadOutcome<Value>] {
+    let (control, queue) = (DownloadControl(), DispatchQueue(label: "conformance"))
+    let report = await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        start(control, queue) { report in
+          dispatchPrecondition(condition: .onQueue(queue))
+          // A second call would trap here.
+          continuation.resume(returning: report)
+        }
+      }
+    } onCancel: {
+      control.cancel()
+    }
+    #expect(report.outcomes.map(\.offset) == Array(requests.indices))
+    #expect(report.outcomes.map(\.request) == requests)
+    if let error = report.error { throw error }
+    return report.outcomes
   }
 
   /// Checks that there is one outcome for every place, and puts them into their order.
@@ -106,6 +152,13 @@ extension Face {
 }
 
 extension Face.Outcome {
+  init(_ result: Result<Face.Outcome, DownloadFailure>) {
+    switch result {
+    case .success(let outcome): self = outcome
+    case .failure(let failure): self.init(result: .failure(failure))
+    }
+  }
+
   init(_ body: DownloadedBody) {
     result = .success(Array(body.data))
     attempts = body.attempts
