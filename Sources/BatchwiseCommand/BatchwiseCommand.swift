@@ -39,8 +39,8 @@ public enum BatchwiseCommand {
     case "serve": return try await serve(rest)
     case "demo": return try await demo(rest)
     case "status": return try status(rest)
-    case "help": return try help(rest.first)
-    case "--help", "-h": return try help(nil)
+    case "help": return try help(rest)
+    case "--help", "-h": return try help([])
     case "--version": return try say("batchwise \(batchwiseVersion)\n")
     case nil:
       OutputStream.standardError.write(overview)
@@ -94,21 +94,26 @@ public enum BatchwiseCommand {
   private static func answered(
     _ wantsHelp: Bool, _ wantsVersion: Bool, _ command: String
   ) throws(Refusal) -> ExitStatus? {
-    if wantsHelp { return try help(command) }
+    if wantsHelp { return try help([command]) }
     if wantsVersion { return try say("batchwise \(batchwiseVersion)\n") }
     return nil
   }
 
-  private static func help(_ command: String?) throws(Refusal) -> ExitStatus {
-    switch command {
-    case nil: try say(overview)
-    case "fetch": try say(helpText("fetch [OPTIONS] [URL ...]", fetchSummary, FetchOptions.table))
-    case "serve":
-      try say(helpText("serve [OPTIONS] [URL ...]", serveSummary, FetchOptions.serveTable))
-    case "status":
-      try say(helpText("status [OPTIONS] DIR", statusSummary, StatusOptions.table))
-    case "demo": try say(helpText("demo [OPTIONS]", demoSummary, FetchOptions.demoTable))
-    case let word?: throw unknown(word)
+  private static func help(_ words: [String]) throws(Refusal) -> ExitStatus {
+    switch words.first {
+    case nil: return try say(overview)
+    case "--manual": return try say(manualPage)
+    case "--completions":
+      let word = words.dropFirst().first ?? ""
+      guard let shell = Shell(rawValue: word) else {
+        throw Refusal(.usage, of: "--completions", word, "give bash, zsh or fish")
+      }
+      return try say(shell.completions)
+    case let word?:
+      guard let command = CommandText.all.first(where: { $0.name == word }) else {
+        throw unknown(word)
+      }
+      return try say(command.help)
     }
   }
 

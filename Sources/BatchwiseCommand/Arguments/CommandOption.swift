@@ -2,7 +2,8 @@
 
 /// One option of a command.
 ///
-/// The table of these is the only place that knows an option: it drives parsing and the help text.
+/// The table of these is the only place that knows an option: it drives parsing, the help text, the manual
+/// page and the completions of shells.
 struct CommandOption<Settings>: Sendable {
   /// The one-letter form, if there is one.
   let letter: Character?
@@ -40,13 +41,5 @@ struct CommandOption<Settings>: Sendable {
     self.argument = argument
     self.summary = summary
     self.apply = apply
-  }
-}
-
-extension CommandOption {
-  /// The option as the help text shows it, such as `-n, --limit N`.
-  var synopsis: String {
-    let short = letter.map { "-\($0), " } ?? "    "
-    return short + "--" + name + (argument.map { " " + $0 } ?? "")
   }
 }
