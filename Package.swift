@@ -35,6 +35,7 @@ let package = Package(
       name: "BatchGallery", dependencies: ["BatchwiseDownload", "CMicrohttpd"],
       resources: [
         .embedInCode("Page/page.html"), .embedInCode("Page/page.css"), .embedInCode("Page/page.js"),
+        .embedInCode("Page/tiles.js"),
       ]),
 
     // The command: the only room that knows concrete types.

@@ -24,7 +24,8 @@ enum GalleryPage {
   private static let parts: [String] = {
     let page = text(PackageResources.page_html)
       .replacing("{{style}}", with: text(PackageResources.page_css))
-      .replacing("{{program}}", with: text(PackageResources.page_js))
+      .replacing(
+        "{{program}}", with: text(PackageResources.page_js) + text(PackageResources.tiles_js))
     return page.split(separator: "{{nonce}}", omittingEmptySubsequences: false).map { String($0) }
   }()
 
