@@ -26,7 +26,7 @@ struct Content {
   }
 
   private static func profile(_ number: Int) -> String {
-    let names = ["Anna", "Ben", "Chiara", "Dilan", "Emre", "Fatou", "Goran", "Hana"]
+    let names = ["Lark", "Heron", "Wren", "Finch", "Kestrel", "Swift", "Plover", "Tern"]
     let cities = ["Lisbon", "Oslo", "Quito", "Kyoto", "Accra"]
     let name = names[number % names.count]
     return #"{"id": \#(number), "name": "\#(name)", "city": "\#(cities[number % cities.count])"}"#
