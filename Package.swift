@@ -12,6 +12,7 @@ let package = Package(
     .library(name: "BatchwiseProgress", targets: ["BatchwiseProgress"]),
     .library(name: "BatchwiseTesting", targets: ["BatchwiseTesting"]),
     .library(name: "BatchwiseDownload", targets: ["BatchwiseDownload"]),
+    .library(name: "BatchwiseUI", targets: ["BatchwiseUI"]),
     .library(name: "CurlTransport", targets: ["CurlTransport"]),
     .library(name: "SQLiteJournal", targets: ["SQLiteJournal"]),
     .library(name: "CryptoDigest", targets: ["CryptoDigest"]),
@@ -25,6 +26,7 @@ let package = Package(
     .target(name: "BatchwiseTesting"),
     .target(
       name: "BatchwiseDownload", dependencies: ["Batchwise", "BatchwiseDispatch", "CFileCalls"]),
+    .target(name: "BatchwiseUI", dependencies: ["BatchwiseDownload"]),
     .target(name: "CurlTransport", dependencies: ["BatchwiseDownload", "CCurl"]),
     .target(name: "SQLiteJournal", dependencies: ["BatchwiseDownload", "CSQLite"]),
     .target(name: "CryptoDigest", dependencies: ["BatchwiseDownload", "CCrypto"]),
@@ -82,6 +84,11 @@ let package = Package(
     .testTarget(
       name: "BatchwiseDownloadTests",
       dependencies: ["BatchwiseDownload", "BatchwiseTesting", "TestSupport"]),
+    .testTarget(
+      name: "BatchwiseUITests",
+      dependencies: [
+        "Batchwise", "BatchwiseUI", "BatchwiseDownload", "BatchwiseTesting", "TestSupport",
+      ]),
     .testTarget(
       name: "CurlTransportTests",
       dependencies: ["CurlTransport", "BatchwiseDownload", "BatchwiseTesting", "TestSupport"]),
