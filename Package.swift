@@ -14,6 +14,7 @@ let package = Package(
     .library(name: "BatchwiseDownload", targets: ["BatchwiseDownload"]),
     .library(name: "BatchwiseUI", targets: ["BatchwiseUI"]),
     .library(name: "CurlTransport", targets: ["CurlTransport"]),
+    .library(name: "URLSessionTransport", targets: ["URLSessionTransport"]),
     .library(name: "SQLiteJournal", targets: ["SQLiteJournal"]),
     .library(name: "CryptoDigest", targets: ["CryptoDigest"]),
     .executable(name: "batchwise", targets: ["BatchwiseMain"]),
@@ -28,6 +29,7 @@ let package = Package(
       name: "BatchwiseDownload", dependencies: ["Batchwise", "BatchwiseDispatch", "CFileCalls"]),
     .target(name: "BatchwiseUI", dependencies: ["BatchwiseDownload"]),
     .target(name: "CurlTransport", dependencies: ["BatchwiseDownload", "CCurl"]),
+    .target(name: "URLSessionTransport", dependencies: ["Batchwise", "BatchwiseDownload"]),
     .target(name: "SQLiteJournal", dependencies: ["BatchwiseDownload", "CSQLite"]),
     .target(name: "CryptoDigest", dependencies: ["BatchwiseDownload", "CCrypto"]),
 
@@ -92,6 +94,13 @@ let package = Package(
     .testTarget(
       name: "CurlTransportTests",
       dependencies: ["CurlTransport", "BatchwiseDownload", "BatchwiseTesting", "TestSupport"]),
+    .testTarget(
+      name: "URLSessionTransportTests", dependencies: ["URLSessionTransport", "BatchwiseDownload"]),
+    .testTarget(
+      name: "ConformanceTests",
+      dependencies: [
+        "Batchwise", "BatchwiseDownload", "CurlTransport", "TestSupport", "URLSessionTransport",
+      ]),
     .testTarget(
       name: "SQLiteJournalTests",
       dependencies: ["SQLiteJournal", "BatchwiseDownload", "BatchwiseTesting", "TestSupport"]),

@@ -4,14 +4,6 @@ package import BatchwiseDownload
 internal import FoundationEssentials
 internal import Synchronization
 
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
-
 /// A batch as a page in the browser of this machine: pictures as they arrive, and what steers the batch.
 ///
 ///     let gallery = try Gallery(of: live, run: run, folder: folder, port: 0)
@@ -42,10 +34,10 @@ package final class Gallery: Sendable {
     var random = SystemRandomNumberGenerator()
     let token = (0..<2).map { _ in String(random.next() | 1 << 63, radix: 16) }.joined()
     let desk = Desk(live: live, run: run, folder: folder, token: token)
-    do throws(LoopbackServer.CannotServe) {
+    do throws(SystemError) {
       server = try LoopbackServer(port: port) { [desk] in desk.answer($0) }
     } catch {
-      throw CannotServe(port: port, cause: String(cString: strerror(error.errno)))
+      throw CannotServe(port: port, cause: "\(error)")
     }
     self.desk = desk
     desk.port.store(server.port, ordering: .sequentiallyConsistent)

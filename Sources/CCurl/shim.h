@@ -82,9 +82,6 @@ static inline CURLcode ccurl_message_result(const CURLMsg *message) {
   return message->data.result;
 }
 
-// Seconds since 1970, by the clock on the wall.
-static inline time_t ccurl_time(void) { return time(NULL); }
-
 static inline CURLcode ccurl_global_init(void) { return curl_global_init(CURL_GLOBAL_DEFAULT); }
 
 #ifdef __linux__

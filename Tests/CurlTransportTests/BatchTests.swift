@@ -106,13 +106,3 @@ struct BatchTests {
     }
   }
 }
-
-extension MisbehavingOrigin.Behaviour {
-  /// 200 with the request's own path as its body, by which a wrong body shows.
-  static var echoingPath: Self {
-    Self { exchange in
-      let path = exchange.request.path
-      exchange.sendLast("HTTP/1.1 200 OK\r\nContent-Length: \(path.utf8.count)\r\n\r\n\(path)")
-    }
-  }
-}

@@ -21,40 +21,6 @@ struct DownloaderTests {
     downloader = BatchDownloader(transport: try CurlTransport(), options: options)
   }
 
-  @Test(
-    "keeps exactly the limit of the call in flight, as the origin counts", arguments: [1, 3, 16])
-  func peak(limit: Int) async throws {
-    let gate = MisbehavingOrigin.Gate(opensAt: limit)
-    origin.onEverythingElse(.held(at: gate, then: .echoingPath))
-    let place = try TemporaryFolder()
-    let paths = (0..<100).map { "/\($0)" }
-    let files = try await downloader.downloadAll(
-      paths.map { origin.url($0) }, to: OutputFolder(path: place.path), limit: limit)
-    #expect(origin.record.peakInFlight == limit)
-    #expect(files.map(\.file) == paths.map { String($0.dropFirst()) })
-    for path in paths { #expect(place[String(path.dropFirst())] == Array(path.utf8)) }
-
-    let bodies = try await downloader.downloadAll(
-      paths.map { origin.url($0) }, limit: limit, atMost: 1000)
-    #expect(bodies.map(\.data) == paths.map { Data($0.utf8) })
-    #expect(origin.record.peakInFlight == limit)
-  }
-
-  @Test("ends with the first failure, and with everything in flight")
-  func failFast() async throws {
-    let gate = MisbehavingOrigin.Gate()
-    origin.onEverythingElse(.stalled(.inBody, at: gate))
-    origin.on("/short", .endsEarly(after: 3, of: 10))
-    let urls = ["/a", "/b", "/short", "/c", "/d"].map { origin.url($0) }
-    await #expect {
-      _ = try await downloader.downloadAll(urls, limit: 3, atMost: 1 << 20)
-    } throws: { error in
-      let failure = error as? DownloadFailure
-      return failure?.reason == .truncated && failure?.url == urls[2]
-    }
-    #expect(origin.record.requests.count <= 4)
-  }
-
   @Test("gives up bodies that find no room, and brings each whole all the same")
   func room() async throws {
     let long = [UInt8](repeating: 7, count: 300_000)
@@ -75,20 +41,6 @@ struct DownloaderTests {
     }
     #expect(lengths.count == 30)
     #expect(lengths.allSatisfy { $0.value == ($0.key % 5 == 4 ? 200_000 : 300_000) })
-  }
-
-  @Test("ends as soon as it is cancelled, in the midst of stalled bodies")
-  func cancelled() async throws {
-    let gate = MisbehavingOrigin.Gate()
-    origin.onEverythingElse(.stalled(.inBody, at: gate))
-    let urls = (0..<20).map { origin.url("/\($0)") }
-    let task = Task { [downloader] in
-      try await downloader.downloadAll(urls, limit: 5, atMost: 1 << 20)
-    }
-    await gate.arrivals(5)
-    task.cancel()
-    await #expect(throws: CancellationError.self) { try await task.value }
-    #expect(origin.record.requests.count == 5)
   }
 
   @Test("fetches ten addresses once each for a thousand callers")

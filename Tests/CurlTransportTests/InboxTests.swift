@@ -3,6 +3,7 @@
 import BatchwiseDownload
 import CurlTransport
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite("The inbox", .timeLimit(.minutes(1)))

@@ -90,6 +90,20 @@ private final class SoakWorld: Sendable {
   private let work = InFlightProbe()
   /// Completions of the Dispatch queue that were promised and have not been called.
   private let promised = Watched(0)
+  /// Streams of results that are under way, perhaps without their reader.
+  private let runs = Watched(0)
+
+  /// A stream that is under way for as long as its transform is held.
+  private final class Run: Sendable {
+    private let count: Watched<Int>
+
+    init(_ count: Watched<Int>) {
+      self.count = count
+      count.update { $0 += 1 }
+    }
+
+    deinit { count.update { $0 -= 1 } }
+  }
 
   var started: Int { work.counts.started }
 
@@ -156,8 +170,12 @@ private final class SoakWorld: Sendable {
     switch depth {
     case 0:
       let limit = Int.random(in: 1...4, using: &random)
-      for await outcome in (0..<limit).concurrentResults(limit: limit, { _ in try await inside() })
-      {
+      let run = Run(runs)
+      let results = (0..<limit).concurrentResults(limit: limit) { _ in
+        _ = run
+        try await inside()
+      }
+      for await outcome in results {
         if Bool.random(using: &random) { try outcome.get() }
       }
     case 1:
@@ -245,6 +263,8 @@ private final class SoakWorld: Sendable {
 
   /// Waits until all that goes on by itself is over.
   func end() async {
+    // Those whose reader has left end soon, but not at once.
+    await runs.wait { $0 == 0 }
     queue.finish()
     await queue.run()
     await withCheckedContinuation { continuation in

@@ -43,6 +43,14 @@ extension MisbehavingOrigin.Behaviour {
     Self { $0.sendLast(Array("\(head(200))Content-Length: \(body.count)\r\n\r\n".utf8) + body) }
   }
 
+  /// 200 with the request's own path as its body, by which a wrong body shows.
+  public static var echoingPath: Self {
+    Self { exchange in
+      let path = exchange.request.path
+      exchange.sendLast("\(head(200))Content-Length: \(path.utf8.count)\r\n\r\n\(path)")
+    }
+  }
+
   /// A status with a body of announced length; the connection lives on.
   public static func status(_ status: Int, _ body: String = "") -> Self {
     raw("\(head(status))Content-Length: \(body.utf8.count)\r\n\r\n\(body)")

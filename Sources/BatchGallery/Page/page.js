@@ -55,10 +55,9 @@ function listen() {
 async function ask() {
   if (isAsking || !status) return;
   const wanted = visible();
-  const isHeld = held.filter === filter && held.version === status.version
-    && held.from <= wanted.from && held.from + held.rows.length >= Math.min(wanted.to, count());
-  if (isHeld) return;
+  if (held.filter === filter && held.version >= status.version && covers(wanted)) return;
   isAsking = true;
+  let failed = false;
   const kinds = filter.kinds.join(",");
   const asked = filter;
   try {
@@ -67,12 +66,13 @@ async function ask() {
     held = { filter: asked, version: page.version, from: page.from, rows: page.rows };
     draw();
   } catch {
-    // The stream of events says that the command is gone, and asks again when it is back.
+    // The stream of events says that the command is gone.
+    failed = true;
   }
   isAsking = false;
-  if (held.filter !== filter || held.version < status.version || !covers(visible())) {
-    setTimeout(ask, 100);
-  }
+  // What has come into view is asked for at once, and what has changed in view not more often than that.
+  if (held.filter !== filter || !covers(visible())) setTimeout(ask, failed ? 1000 : 0);
+  else if (held.version < status.version) setTimeout(ask, 100);
 }
 
 function covers(wanted) {
@@ -240,12 +240,23 @@ function draw() {
   const wanted = visible();
   // In a grid taller than browsers can make, lines lie where they would be seen.
   const shift = Math.max(0, -$("grid").getBoundingClientRect().top) - scrolled(layout);
-  const seen = new Set();
-  held.rows.forEach((row, index) => {
-    const place = held.from + index;
-    if (place < wanted.from || place >= wanted.to) return;
-    seen.add(row.id);
-    const tile = tiles.get(row.id) ?? newTile(row);
+  const shown = held.rows.map((row, index) => ({ row, place: held.from + index }))
+    .filter(({ place }) => place >= wanted.from && place < wanted.to);
+  const ids = new Set(shown.map(({ row }) => row.id));
+  for (const [id, tile] of tiles) {
+    if (ids.has(id)) continue;
+    tile.remove();
+    tiles.delete(id);
+  }
+  // They stand in the page in their order, in which they are read out.
+  let next = $("grid").firstElementChild;
+  for (const { row, place } of shown) {
+    let tile = tiles.get(row.id);
+    if (!tile) {
+      tile = newTile(row);
+      $("grid").insertBefore(tile, next);
+    }
+    next = tile.nextElementSibling;
     const left = (place % layout.columns) * (layout.side + gap);
     const top = Math.floor(place / layout.columns) * (layout.height + gap) + shift;
     tile.style.width = `${layout.side}px`;
@@ -256,11 +267,6 @@ function draw() {
     tile.setAttribute("aria-posinset", place + 1);
     tile.setAttribute("aria-setsize", count());
     fill(tile, row);
-  });
-  for (const [id, tile] of tiles) {
-    if (seen.has(id)) continue;
-    tile.remove();
-    tiles.delete(id);
   }
 }
 
@@ -282,8 +288,6 @@ function newTile(row) {
   caption.append(part("div", "name"), fate);
   tile.append(part("a", "picture"), caption);
   tiles.set(row.id, tile);
-  // Where it stands in the page is the order in which it is read out.
-  $("grid").append(tile);
   return tile;
 }
 

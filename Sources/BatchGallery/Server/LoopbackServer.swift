@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import BatchwiseDownload
 internal import CMicrohttpd
 internal import Synchronization
 
@@ -25,17 +26,17 @@ final class LoopbackServer: Sendable {
   /// - Parameters:
   ///   - port: The port to listen on; 0 lets the system choose one.
   ///   - respond: Answers a request, on the server's own thread, so it must not wait for anything.
-  /// - Throws: ``CannotServe`` if the port cannot be had.
+  /// - Throws: Why the port cannot be had.
   init(
     port: UInt16, respond: @escaping @Sendable (PageRequest) -> PageAnswer
-  ) throws(CannotServe) {
+  ) throws(SystemError) {
     service = PageService(respond: respond)
     // Not retained: only the daemon's thread uses it, and `deinit` waits for that to end before the service
     // is let go.
     let context = Unmanaged.passUnretained(service).toOpaque()
     let started = batchwise_mhd_start_suspendable(
       port, 256, LoopbackServer.access, LoopbackServer.completed, context)
-    guard let started else { throw CannotServe(errno: errno) }
+    guard let started else { throw SystemError(errno) }
     self.port = batchwise_mhd_port(started)
     daemon = Mutex(started)
   }
@@ -57,11 +58,6 @@ final class LoopbackServer: Sendable {
     service.isOver.store(true, ordering: .sequentiallyConsistent)
     for stream in service.streams.withLock({ Array($0.values) }) { stream.end() }
     MHD_stop_daemon(running)
-  }
-
-  /// Why there is no server.
-  struct CannotServe: Error {
-    let errno: Int32
   }
 
   // MARK: - What libmicrohttpd calls

@@ -28,9 +28,8 @@ extension FetchOptions {
   private static let page: [Option] = [
     Option("port", "N", "where the page is served (default: a free one)") {
       options, text throws(Refusal) in
-      let number = try count(text, of: "--port")
-      guard let port = UInt16(exactly: number) else {
-        throw Refusal(.usage, of: "--port", text, "give a number from 0 to 65535")
+      guard let port = UInt16(text) else {
+        throw Refusal(.usage, of: "--port", text, "give a whole number from 0 to 65535")
       }
       options.page = options.page ?? Page()
       options.page?.port = port

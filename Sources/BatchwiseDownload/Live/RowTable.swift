@@ -19,7 +19,7 @@ struct RowTable {
   /// Rows by the numbers of their items in the run, less one.
   private var handedOut: [Int] = []
   /// The items of rows that are not done, for they may be asked for again.
-  private var items: [Int: WorkItem] = [:]
+  private var items: [Kept?] = []
   /// Rows in flight when all was cancelled, of which the run has not yet said what became of them.
   private var cancelled: Set<Int> = []
   /// Rows that are new or have changed since somebody took note of them; nil if nobody does.
@@ -27,6 +27,13 @@ struct RowTable {
 
   /// Makes a table without rows; one that is to take note of which rows change says so.
   init(notesChanges: Bool = false) { changed = notesChanges ? [] : nil }
+
+  /// An item apart from its row, so that the row of one that is done is small.
+  private final class Kept: Sendable {
+    let item: WorkItem
+
+    init(_ item: WorkItem) { self.item = item }
+  }
 
   /// How many rows the run has not been handed.
   var backlog: Int { waiting.count - firstWaiting }
@@ -83,7 +90,7 @@ struct RowTable {
       states.append(.waiting)
       changed?.insert(id)
       counts[DownloadRow.Kind.waiting.index] += 1
-      items[id] = item
+      items.append(Kept(item))
       waiting.append(id)
     }
     version += 1
@@ -91,7 +98,7 @@ struct RowTable {
 
   /// Asks again for a row that has failed or was left, and returns whether it has.
   mutating func retry(_ id: Int) -> Bool {
-    guard states.indices.contains(id), let item = items[id], item.flaw == nil,
+    guard states.indices.contains(id), let kept = items[id], kept.item.flaw == nil,
       states[id].kind == .failed || states[id].kind == .left
     else { return false }
     set(.waiting, of: id)
@@ -124,7 +131,7 @@ struct RowTable {
   /// Hands out the next items.
   mutating func take(upTo count: Int) -> [WorkItem] {
     let next = waiting[firstWaiting...].prefix(count)
-    let taken = next.compactMap { items[$0] }
+    let taken = next.compactMap { items[$0]?.item }
     handedOut += next
     firstWaiting += next.count
     if firstWaiting == waiting.count || firstWaiting > 4096 {
@@ -152,16 +159,16 @@ struct RowTable {
       case .done(let file): set(.done(file), of: id)
       case .skipped(let reason, let file): set(.skipped(reason, file: file), of: id)
       case .failed(let failure, _):
-        items[id]?.mark?.end = .failed
+        mark(id) { $0.end = .failed }
         set(.failed(failure), of: id)
       }
     }
     for item in unfinished {
-      guard let mark = item.mark, items[mark.row] != nil else { continue }
-      items[mark.row]?.mark?.path = mark.path
+      guard let mark = item.mark else { continue }
+      self.mark(mark.row) { $0.path = mark.path }
       // The others have failed.
       guard !states[mark.row].kind.isEnd else { continue }
-      items[mark.row]?.mark?.end = .left
+      self.mark(mark.row) { $0.end = .left }
       set(.left, of: mark.row)
       if cancelled.contains(mark.row), isStarted { _ = retry(mark.row) }
       cancelled.remove(mark.row)
@@ -172,12 +179,19 @@ struct RowTable {
   /// The run has ended: what it has not brought to an end is left, and may be handed to another one.
   mutating func end() {
     for id in states.indices where !states[id].kind.isEnd { set(.left, of: id) }
-    for id in handedOut { items[id]?.mark?.end = .before }
+    for id in handedOut { mark(id) { $0.end = .before } }
     handedOut = []
     waiting = []
     firstWaiting = 0
     cancelled = []
     version += 1
+  }
+
+  private mutating func mark(_ id: Int, _ change: (inout RowMark) -> Void) {
+    guard var item = items[id]?.item, var mark = item.mark else { return }
+    change(&mark)
+    item.mark = mark
+    items[id] = Kept(item)
   }
 
   private mutating func set(_ state: DownloadRow.State, of id: Int) {
@@ -196,7 +210,7 @@ struct RowTable {
 
   /// The items that are not done, in the order of their rows, but for those that never can be.
   var unfinished: [WorkItem] {
-    items.keys.sorted().compactMap { items[$0] }.filter { $0.flaw == nil }
+    items.compactMap { $0?.item }.filter { $0.flaw == nil }
   }
 }
 

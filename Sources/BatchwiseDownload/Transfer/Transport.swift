@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Carries bytes for requests: the seam between the downloader and libcurl, or a test's fake.
+/// Carries bytes for requests: the seam between the downloader and libcurl, `URLSession`, or a
+/// test's fake.
 ///
 /// A transport knows nothing of limits, names, files or lists. It begins what it is given, hands the
 /// bytes to the transfer's handler, and says how the transfer ended. How many transfers are in

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import BatchwiseDownload
+
 /// Which host an address makes libcurl look up.
 package enum LookupName {
   /// The scheme, host and port of an address, in lower case; nothing for an address in numbers and

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import BatchwiseDownload
+
 /// The lookups of one loop: which host an address stands for, and whose turn it is.
 struct Lookups {
   /// What the loop's transfers wait for; they are named by their handlers.

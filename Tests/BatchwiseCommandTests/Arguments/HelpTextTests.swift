@@ -8,6 +8,8 @@ import Testing
 struct HelpTextTests {
   private static let fetchText = helpText(
     "fetch [OPTIONS] [URL ...]", fetchSummary, FetchOptions.table)
+  private static let serveText = helpText(
+    "serve [OPTIONS] [URL ...]", serveSummary, FetchOptions.serveTable)
   private static let demoText = helpText("demo [OPTIONS]", demoSummary, FetchOptions.demoTable)
   private static let statusText = helpText(
     "status [OPTIONS] DIR", statusSummary, StatusOptions.table)
@@ -41,6 +43,7 @@ struct HelpTextTests {
     let letters = FetchOptions.table.compactMap(\.letter)
     #expect(Set(letters) == ["i", "o", "n", "H", "q", "v", "h"])
     #expect(letters.count == 7)
+    #expect(Set(FetchOptions.serveTable.map(\.name)) == names.union(["port", "start"]))
   }
 
   @Test(
@@ -48,6 +51,7 @@ struct HelpTextTests {
     arguments: [
       (["fetch", "--help"], fetchText), (["fetch", "-h"], fetchText),
       (["fetch", "a", "--help", "--limit", "3"], fetchText), (["help", "fetch"], fetchText),
+      (["serve", "--help"], serveText), (["help", "serve"], serveText),
       (["demo", "--help"], demoText), (["help", "demo"], demoText),
       (["status", "--help"], statusText), (["help", "status"], statusText),
       (["help"], overview), (["--help"], overview), (["-h"], overview),

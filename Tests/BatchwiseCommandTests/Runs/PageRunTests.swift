@@ -170,6 +170,15 @@ extension CommandRuns {
         try await page.evaluate("document.activeElement.querySelector('.name').textContent")
           == "300.png")
       #expect(try await page.evaluate("document.querySelectorAll('.tile').length < 100") == "true")
+      // Whoever has them read out hears them in their order, also those that have come in from above.
+      try await page.evaluate("scrollTo(0, scrollY - 700)")
+      try await page.wait(
+        until: """
+          (() => {
+            const places = [...document.querySelectorAll('.tile')].map((tile) => +tile.dataset.place);
+            return places[0] < 270 && places.every((place, index) => place === places[0] + index);
+          })()
+          """)
       try await page.type(key: "Home", code: 36)
       try await page.wait(until: "document.activeElement.dataset.place === '0'")
       #expect(page.complaints == [])
@@ -194,5 +203,44 @@ extension CommandRuns {
       #expect(page.complaints == [])
       #expect(await end(run).status == 0)
     }
+
+    @Test("Pictures of it for the documentation", .enabled(if: screenshotFolder != nil))
+    func screenshots() async throws {
+      let run = try CommandRun(["demo", "--serve", "-o", setting.output])
+      await run.wait(for: "/\n")
+      let output = String(decoding: run.output.value, as: UTF8.self)
+      let address = try #require(output.firstMatch(of: /http\S+\/\n/)?.0.dropLast())
+      let page = try await Chromium(width: 1280, height: 860)
+      try await page.open(String(address))
+      try await page.wait(until: "document.querySelectorAll('.tile').length === 20")
+      let origin = try await page.evaluate("document.querySelector('.tile .name').title")
+      try await page.press("#add")
+      try await page.evaluate("document.getElementById('urls').focus()")
+      try await page.type(origin.replacing("01.png", with: "21.png"))
+      try await page.press("#adding button")
+      try await page.press("#add")
+      try await page.press("#primary")
+      func save(_ name: String) async throws {
+        let folder = URL(filePath: screenshotFolder ?? ".")
+        try await page.screenshot().write(to: folder.appending(path: name))
+      }
+      try await page.wait(
+        until: "[...document.images].filter((image) => image.complete).length >= 11")
+      try await save("desktop.png")
+      try await page.resize(width: 375, height: 740, isPhone: true)
+      try await page.prefer(colorScheme: "dark")
+      try await page.wait(
+        until: "document.querySelectorAll('.tile[data-kind=failed]').length || status.kinds.failed")
+      try await page.evaluate("window.scrollTo(0, document.body.scrollHeight)")
+      try await page.wait(
+        until:
+          "document.querySelector('.tile[data-kind=failed]') && [...document.images].every((image) => image.complete)"
+      )
+      try await save("phone.png")
+      _ = await end(run)
+    }
   }
 }
+
+/// Where pictures of the page shall go, if somebody wants them.
+private let screenshotFolder = ProcessInfo.processInfo.environment["BATCHWISE_SCREENSHOTS"]

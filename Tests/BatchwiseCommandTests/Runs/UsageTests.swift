@@ -50,8 +50,11 @@ extension CommandRuns {
           "--events FOLDER/a/b: No such file or directory"
         ),
         (["fetch", "ADDRESS", "--events", "FOLDER"], 73, "--events FOLDER: Is a directory"),
-        (["serve"], 64, "serve: there is no such command; batchwise help lists them"),
-        (["help", "serve"], 64, "serve: there is no such command; batchwise help lists them"),
+        (["watch"], 64, "watch: there is no such command; batchwise help lists them"),
+        (["help", "watch"], 64, "watch: there is no such command; batchwise help lists them"),
+        (["serve", "--port", "65536"], 64, "--port 65536: give a whole number from 0 to 65535"),
+        (["demo", "--port", "x"], 64, "--port x: give a whole number from 0 to 65535"),
+        (["serve", "ADDRESS", "-n", "0"], 64, "--limit 0: give a whole number from 1 to 1000000"),
         ([""], 64, "'': there is no such command; batchwise help lists them"),
         (
           ["http://me:secret@host/a"], 64,

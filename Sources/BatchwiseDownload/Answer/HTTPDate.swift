@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import CCurl
-
 /// Instants as heads write them (RFC 9110, section 5.6.7), in seconds since 1970.
 enum HTTPDate {
   /// Reads a date in any of its three forms; nothing if it is none.
   ///
-  /// The one form that servers write today is read here, for it stands in every answer twice; the
-  /// old ones are left to libcurl.
+  /// The one form that servers write today stands in every answer twice, so it is read without
+  /// looking for where its words end.
   static func seconds(_ bytes: Ascii.Bytes) -> Int64? {
-    if bytes.count == fixedLength { return fixedForm(bytes) }
-    if bytes.isEmpty || bytes.count > 64 || bytes.contains(0) { return nil }
-    let seconds = curl_getdate(String(decoding: bytes, as: UTF8.self), nil)
-    return seconds < 0 ? nil : Int64(seconds)
+    if bytes.count == fixedLength, let seconds = fixedForm(bytes) { return seconds }
+    return bytes.count > 64 ? nil : otherForm(bytes)
   }
 
   private static let fixedLength = 29
@@ -35,6 +31,44 @@ enum HTTPDate {
     else { return nil }
     let days = days(of: century * 100 + year, month, day)
     return Int64(days) * 86_400 + Int64(hour * 3600 + minute * 60 + second)
+  }
+
+  /// `Sunday, 06-Nov-94 08:49:37 GMT` and `Sun Nov  6 08:49:37 1994`: a day and then a year, with a
+  /// month and a time in any place among them.
+  private static func otherForm(_ bytes: Ascii.Bytes) -> Int64? {
+    var day: Int64?
+    var year: Int64?
+    var month: Int?
+    var time: Int64?
+    for word in bytes.split(whereSeparator: { " ,-\t".utf8.contains($0) }) {
+      if let number = Ascii.number(word) {
+        guard year == nil, word.count <= 4 else { return nil }
+        if day == nil { day = number } else { year = number }
+      } else if word.contains(Ascii.colon) {
+        guard time == nil, let seconds = secondsOfDay(word) else { return nil }
+        time = seconds
+      } else if month == nil, word.count == 3,
+        let number = self.month(word[word.startIndex], word[word.startIndex + 1], word.last ?? 0)
+      {
+        month = number
+      } else if day != nil && month != nil {
+        // What comes after the date is a zone, and only one is allowed.
+        guard Ascii.isEqual(word, "gmt") else { return nil }
+      }
+    }
+    guard let day, 1...31 ~= day, let month, let time, var year else { return nil }
+    if year < 100 { year += year < 70 ? 2000 : 1900 }
+    guard year >= 1970 else { return nil }
+    return Int64(days(of: Int(year), month, Int(day))) * 86_400 + time
+  }
+
+  private static func secondsOfDay(_ word: Ascii.Bytes) -> Int64? {
+    let parts = word.split(separator: Ascii.colon, omittingEmptySubsequences: false)
+    guard parts.count == 3, let hour = Ascii.number(parts[0]), hour < 24,
+      let minute = Ascii.number(parts[1]), minute < 60,
+      let second = Ascii.number(parts[2]), second <= 60
+    else { return nil }
+    return hour * 3600 + minute * 60 + second
   }
 
   private static func month(_ first: UInt8, _ second: UInt8, _ third: UInt8) -> Int? {

@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import BatchwiseDownload
-import CurlTransport
-import Synchronization
-import Testing
+public import BatchwiseDownload
+internal import Synchronization
+internal import Testing
 
 /// A handler that writes down what it is told, and minds the order in which it is told.
-final class Recorder: TransferHandler {
+public final class Recorder: TransferHandler {
   /// What a transfer has come to.
-  struct Answer: Sendable {
-    var head: ResponseHead?
-    var bytes: [UInt8] = []
-    var end: TransferEnd?
+  public struct Answer: Sendable {
+    /// The head, once it was told.
+    public var head: ResponseHead?
+    /// What has come of the body.
+    public var bytes: [UInt8] = []
+    /// How it ended, once it has.
+    public var end: TransferEnd?
 
-    var body: String { String(decoding: bytes, as: UTF8.self) }
+    /// The body as text.
+    public var body: String { String(decoding: bytes, as: UTF8.self) }
   }
 
   private struct State {
@@ -27,7 +30,8 @@ final class Recorder: TransferHandler {
   private let onBody: @Sendable (Recorder) -> Bool
   private let onFinish: @Sendable (Recorder, TransferEnd) -> Void
 
-  init(
+  /// Makes a recorder that decides, and does something more at each call.
+  public init(
     decision: BodyDecision = .accept,
     onHead: @escaping @Sendable (Recorder) -> Void = { _ in },
     onBody: @escaping @Sendable (Recorder) -> Bool = { _ in true },
@@ -39,7 +43,8 @@ final class Recorder: TransferHandler {
     self.onFinish = onFinish
   }
 
-  func receive(head: ResponseHead) -> BodyDecision {
+  /// Writes the head down.
+  public func receive(head: ResponseHead) -> BodyDecision {
     state.withLock { state in
       #expect(state.answer.head == nil, "the head came twice")
       #expect(state.answer.end == nil, "the head came after the end")
@@ -49,7 +54,8 @@ final class Recorder: TransferHandler {
     return decision
   }
 
-  func receive(body: UnsafeRawBufferPointer) -> Bool {
+  /// Writes the bytes down.
+  public func receive(body: UnsafeRawBufferPointer) -> Bool {
     state.withLock { state in
       #expect(state.answer.head != nil, "the body came before the head")
       #expect(state.answer.end == nil, "the body came after the end")
@@ -59,7 +65,8 @@ final class Recorder: TransferHandler {
     return onBody(self)
   }
 
-  func finish(_ end: TransferEnd) {
+  /// Writes the end down, and tells those who wait for it.
+  public func finish(_ end: TransferEnd) {
     let (answer, waiting) = state.withLock { state in
       #expect(state.answer.end == nil, "the end came twice")
       state.answer.end = end
@@ -71,10 +78,10 @@ final class Recorder: TransferHandler {
   }
 
   /// What has been told so far.
-  var soFar: Answer { state.withLock { $0.answer } }
+  public var soFar: Answer { state.withLock { $0.answer } }
 
   /// The whole answer, as soon as the transfer has ended.
-  var answer: Answer {
+  public var answer: Answer {
     get async {
       await withCheckedContinuation { continuation in
         let answer = state.withLock { state -> Answer? in
@@ -91,13 +98,13 @@ final class Recorder: TransferHandler {
 /// than any may be.
 ///
 /// Resolvers answer for other names as they please, and when they please.
-func nowhere(_ number: Int = 0) -> String {
+public func nowhere(_ number: Int = 0) -> String {
   String(repeating: "x", count: 64) + "\(number).invalid"
 }
 
-extension CurlTransport {
+extension Transport {
   /// Fetches one address and returns what its handler was told.
-  func fetch(
+  public func fetch(
     _ url: String, timeouts: TransferTimeouts = TransferTimeouts(),
     recorder: Recorder = Recorder()
   ) async -> Recorder.Answer {
@@ -108,15 +115,17 @@ extension CurlTransport {
 
 extension TransferEnd {
   /// What may help against a failure; nothing if it is none.
-  var remedy: DownloadFailure.Remedy? {
+  public var remedy: DownloadFailure.Remedy? {
     if case .failed(let failure) = self { failure.remedy } else { nil }
   }
 
   /// What a failure says; nothing if it is none.
-  var message: String? { if case .failed(let failure) = self { failure.message } else { nil } }
+  public var message: String? {
+    if case .failed(let failure) = self { failure.message } else { nil }
+  }
 
   /// The reason of a failure; nothing if it is none.
-  var reason: DownloadFailure.Reason? {
+  public var reason: DownloadFailure.Reason? {
     if case .failed(let failure) = self { failure.reason } else { nil }
   }
 }

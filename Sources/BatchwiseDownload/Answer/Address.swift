@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import CCurl
-
-/// What has to be known of an address besides what libcurl reads in it by itself.
+/// What a transport has to know of an address besides what its library reads in it by itself.
 package enum Address {
   /// The two schemes that are fetched.
   package enum Scheme: Sendable { case http, https }
 
   /// The address's scheme, if it is written out and is one of the two.
   ///
-  /// libcurl would guess: `example.com` would be taken for HTTP and `ftp.example.com` for FTP.
-  /// An address with a NUL in it has no scheme here, since C would read it only up to there.
+  /// Libraries guess: `example.com` would be taken for HTTP and `ftp.example.com` for FTP. An
+  /// address with a NUL in it has no scheme here, since C would read it only up to there.
   package static func scheme(of url: String) -> Scheme? {
     if url.utf8.contains(0) { return nil }
     if begins(url, with: "http://") { return .http }
@@ -41,22 +39,5 @@ package enum Address {
     guard let slashes = url.utf8.firstRange(of: "://".utf8) else { return false }
     return url.utf8[slashes.upperBound...].prefix { !"/?#\\".utf8.contains($0) }
       .contains(UInt8(ascii: "@"))
-  }
-
-  /// The absolute address that a reference leads to from a base, or nothing if it leads nowhere.
-  ///
-  /// Done here and not left to `CURLINFO_REDIRECT_URL`, which stays empty when the transfer is
-  /// ended before the redirect's own body, and which leaves spaces as they are.
-  package static func resolve(_ reference: String, against base: String) -> String? {
-    guard let parts = curl_url() else { return nil }
-    defer { curl_url_cleanup(parts) }
-    let flags = UInt32(CURLU_NON_SUPPORT_SCHEME | CURLU_URLENCODE)
-    guard curl_url_set(parts, CURLUPART_URL, base, 0) == CURLUE_OK,
-      curl_url_set(parts, CURLUPART_URL, reference, flags) == CURLUE_OK
-    else { return nil }
-    var text: UnsafeMutablePointer<CChar>?
-    guard curl_url_get(parts, CURLUPART_URL, &text, 0) == CURLUE_OK, let text else { return nil }
-    defer { curl_free(text) }
-    return String(cString: text)
   }
 }

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import BatchwiseDownload
-
-/// Reads the head of an answer line by line, as libcurl hands it over.
+/// Reads the head of an answer line by line, so that every transport tells the same of it.
 ///
-/// libcurl has its own view of the head and acts on it, so this reads only what a handler is told.
-/// It is stricter in one place. Of two lengths that differ, libcurl believes the last, and a length
-/// with letters after it passes; here such an answer is broken, because a body of a doubtful length
-/// proves nothing.
+/// A transport's library has its own view of the head and acts on it, so this reads only what a
+/// handler is told. It is stricter in one place. Of two lengths that differ, libcurl believes the
+/// last, and a length with letters after it passes; here such an answer is broken, because a body of
+/// a doubtful length proves nothing.
 ///
 /// Of a field that comes twice the first counts. Two values of `Content-Range` are none.
 package struct HeadReader: Sendable {

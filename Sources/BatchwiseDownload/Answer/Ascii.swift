@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// The few characters that heads are made of.
-enum Ascii {
+package enum Ascii {
   /// A part of a line.
-  typealias Bytes = Slice<UnsafeRawBufferPointer>
+  package typealias Bytes = Slice<UnsafeRawBufferPointer>
 
-  static let newline = UInt8(ascii: "\n")
-  static let carriageReturn = UInt8(ascii: "\r")
-  static let space = UInt8(ascii: " ")
-  static let colon = UInt8(ascii: ":")
-  static let comma = UInt8(ascii: ",")
-  static let slash = UInt8(ascii: "/")
+  package static let newline = UInt8(ascii: "\n")
+  package static let carriageReturn = UInt8(ascii: "\r")
+  package static let space = UInt8(ascii: " ")
+  package static let colon = UInt8(ascii: ":")
+  package static let comma = UInt8(ascii: ",")
+  package static let slash = UInt8(ascii: "/")
 
-  static func lowercased(_ byte: UInt8) -> UInt8 {
+  package static func lowercased(_ byte: UInt8) -> UInt8 {
     UInt8(ascii: "A")...UInt8(ascii: "Z") ~= byte ? byte | 0x20 : byte
   }
 
-  static func isBlank(_ byte: UInt8) -> Bool {
+  package static func isBlank(_ byte: UInt8) -> Bool {
     byte == space || byte == UInt8(ascii: "\t") || byte == carriageReturn || byte == newline
   }
 
-  static func trimmed(_ bytes: Bytes) -> Bytes {
+  package static func trimmed(_ bytes: Bytes) -> Bytes {
     var start = bytes.startIndex
     var end = bytes.endIndex
     let base = bytes.base
@@ -29,10 +29,12 @@ enum Ascii {
     return base[start..<end]
   }
 
-  static func isDigit(_ byte: UInt8) -> Bool { UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte }
+  package static func isDigit(_ byte: UInt8) -> Bool {
+    UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte
+  }
 
   /// Whether there is nothing but letters, digits, signs and spaces.
-  static func isPrintable(_ bytes: Bytes) -> Bool {
+  package static func isPrintable(_ bytes: Bytes) -> Bool {
     for byte in UnsafeRawBufferPointer(rebasing: bytes) where byte < 0x20 || byte > 0x7e {
       return false
     }
@@ -40,7 +42,7 @@ enum Ascii {
   }
 
   /// The number that the digits write, or nothing if they are none, too many, or no digits.
-  static func number(_ digits: Bytes) -> Int64? {
+  package static func number(_ digits: Bytes) -> Int64? {
     if digits.isEmpty { return nil }
     var number: Int64 = 0
     for digit in digits {
@@ -54,7 +56,7 @@ enum Ascii {
   }
 
   /// Whether the bytes are these, in either case; the word is given in lower case.
-  static func isEqual(_ bytes: Bytes, _ word: StaticString) -> Bool {
+  package static func isEqual(_ bytes: Bytes, _ word: StaticString) -> Bool {
     guard bytes.count == word.utf8CodeUnitCount else { return false }
     var index = bytes.startIndex
     for offset in 0..<word.utf8CodeUnitCount {

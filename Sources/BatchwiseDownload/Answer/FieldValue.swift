@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import BatchwiseDownload
-internal import CCurl
+internal import FoundationEssentials
 
 /// What the values of a head's fields mean.
 ///
@@ -77,7 +76,8 @@ enum FieldValue {
       switch self {
       case .seconds(let count): .seconds(min(count, Self.longest))
       case .until(let instant):
-        .seconds(max(0, min(instant - (date ?? Int64(ccurl_time())), Self.longest)))
+        .seconds(
+          max(0, min(instant - (date ?? Int64(Date.now.timeIntervalSince1970)), Self.longest)))
       }
     }
   }
