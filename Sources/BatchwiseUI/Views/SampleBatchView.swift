@@ -6,7 +6,7 @@
 
   /// Twenty sample pictures, at most three in flight, to be seen at once.
   ///
-  ///     SampleBatchView(folder: try OutputFolder(path: path), transport: transport)
+  ///     SampleBatchView(folder: folder, transport: URLSessionTransport())
   ///
   /// Nothing is asked for before somebody presses the button.
   public struct SampleBatchView: View {
