@@ -12,6 +12,7 @@ let package = Package(
     .library(name: "BatchwiseProgress", targets: ["BatchwiseProgress"]),
     .library(name: "BatchwiseTesting", targets: ["BatchwiseTesting"]),
     .library(name: "BatchwiseDownload", targets: ["BatchwiseDownload"]),
+    .library(name: "BatchwiseUI", targets: ["BatchwiseUI"]),
     .library(name: "CurlTransport", targets: ["CurlTransport"]),
     .library(name: "URLSessionTransport", targets: ["URLSessionTransport"]),
     .library(name: "SQLiteJournal", targets: ["SQLiteJournal"]),
@@ -26,6 +27,7 @@ let package = Package(
     .target(name: "BatchwiseTesting"),
     .target(
       name: "BatchwiseDownload", dependencies: ["Batchwise", "BatchwiseDispatch", "CFileCalls"]),
+    .target(name: "BatchwiseUI", dependencies: ["BatchwiseDownload"]),
     .target(name: "CurlTransport", dependencies: ["BatchwiseDownload", "CCurl"]),
     .target(name: "URLSessionTransport", dependencies: ["Batchwise", "BatchwiseDownload"]),
     .target(name: "SQLiteJournal", dependencies: ["BatchwiseDownload", "CSQLite"]),
@@ -85,6 +87,11 @@ let package = Package(
     .testTarget(
       name: "BatchwiseDownloadTests",
       dependencies: ["BatchwiseDownload", "BatchwiseTesting", "TestSupport"]),
+    .testTarget(
+      name: "BatchwiseUITests",
+      dependencies: [
+        "Batchwise", "BatchwiseUI", "BatchwiseDownload", "BatchwiseTesting", "TestSupport",
+      ]),
     .testTarget(
       name: "CurlTransportTests",
       dependencies: ["CurlTransport", "BatchwiseDownload", "BatchwiseTesting", "TestSupport"]),

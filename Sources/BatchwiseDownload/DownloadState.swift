@@ -57,6 +57,8 @@ struct DownloadState {
   var behind: [CollisionKey: [DownloadJob]] = [:]
   private var recent = RecentValues<ItemKey>()
   private var lastID = 0
+  /// Items that nobody wants any more, and that have been taken from the list and not yet been added.
+  private var abandonedBefore: Set<Int> = []
 
   init(
     options: DownloadOptions, openFiles: Int = .max,
@@ -105,6 +107,7 @@ struct DownloadState {
     for entry in entries {
       lastID += 1
       status.read = lastID
+      let isAbandoned = abandonedBefore.remove(lastID) != nil
       switch entry {
       case .flawed(let item, let failure):
         status.failed += 1
@@ -118,10 +121,10 @@ struct DownloadState {
         switch item.source.mark?.end {
         case .failed: status.failed -= 1
         case .left: status.left -= 1
-        case nil: break
+        case .before, nil: break
         }
         if recent.insert(item.key) || item.source.mark?.end != nil {
-          add(item, plan, at: moment)
+          add(item, plan, isLeft: ending != nil || isAbandoned, at: moment)
         } else {
           skip(lastID, item, .duplicate, file: nil, moment)
         }
@@ -129,16 +132,18 @@ struct DownloadState {
     }
   }
 
-  private mutating func add(_ item: PlannedItem, _ plan: RecoveryPlan, at moment: Moment) {
+  private mutating func add(
+    _ item: PlannedItem, _ plan: RecoveryPlan, isLeft: Bool, at moment: Moment
+  ) {
     switch plan {
     case .alreadyDone(let file):
       if let path = file.outputPath { names.release(path) }
       return skip(lastID, item, .alreadyDone, file: file.path, moment)
     case .collision: return collide(item, moment)
     case .leave: leaveUnbegun(DownloadNews.Remains(item: item), isRecorded: true)
-    case .rename where ending != nil:
+    case .rename where isLeft:
       leaveUnbegun(DownloadNews.Remains(item: item), isRecorded: true)
-    case .fetch(let previous, let isConditional, let resume) where ending != nil:
+    case .fetch(let previous, let isConditional, let resume) where isLeft:
       let remains = DownloadNews.Remains(item: item, resume: resume, previous: previous)
       leaveUnbegun(remains, isRecorded: isConditional)
     case .failedBefore(let failure, let attempts):
@@ -147,7 +152,7 @@ struct DownloadState {
       news.append(.failed(event, DownloadNews.Remains(item: item), isRecorded: true))
     case .rename(let file):
       guard let path = names.claim(for: item, options.collisions, previous: file.outputPath)
-      else { return add(item, .new, at: moment) }
+      else { return add(item, .new, isLeft: isLeft, at: moment) }
       let job = DownloadJob(lastID, item, path: path)
       jobs[job.id] = job
       status.settling += 1
@@ -265,7 +270,10 @@ struct DownloadState {
 
   /// Leaves an item that nobody wants any more: at once if it waits or pauses, else when its attempt
   /// has ended, unless its file is whole then.
+  ///
+  /// One that is still on its way from the list is left when it comes.
   mutating func abandon(_ id: Int, at moment: Moment) {
+    if id > lastID { abandonedBefore.insert(id) }
     jobs[id]?.isAbandoned = true
     guard let job = jobs[id], job.ticket != nil || job.isPausing else { return }
     if let ticket = job.ticket { admission.cancel(ticket) }

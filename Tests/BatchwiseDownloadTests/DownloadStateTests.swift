@@ -160,6 +160,16 @@ struct DownloadStateTests {
     #expect(state.inner.status.failed == 0)
   }
 
+  @Test("An item that is abandoned before it has come from the list is left when it comes")
+  func abandonedBefore() {
+    var state = TimedState(.limited(to: 3))
+    state.add(["http://h/a"])
+    for id in [2, 4] { state.inner.abandon(id, at: .init(time: .zero, date: .now)) }
+    state.add(["http://h/b", "http://h/c", "http://h/d"])
+    #expect(state.admit().map(\.id) == [1, 3])
+    #expect(state.inner.status.left == 2 && state.inner.status.waiting == 0)
+  }
+
   @Test("The first reason to stop stands, and a stop after the end changes nothing")
   func firstReason() {
     var state = TimedState(.limited(to: 1))

@@ -69,7 +69,7 @@ extension WorkItem: DownloadRequestConvertible {
   }
 
   /// The item that a value stands for.
-  init(_ value: some DownloadRequestConvertible) {
+  package init(_ value: some DownloadRequestConvertible) {
     if let item = value as? WorkItem {
       self = item
       return

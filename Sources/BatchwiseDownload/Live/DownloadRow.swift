@@ -47,6 +47,13 @@ public struct DownloadRow: Sendable, Equatable, Identifiable {
     case left
   }
 
+  /// Describes a row.
+  package init(id: Int, url: String, state: State) {
+    self.id = id
+    self.url = url
+    self.state = state
+  }
+
   /// Which state it is in.
   public var kind: Kind { state.kind }
 

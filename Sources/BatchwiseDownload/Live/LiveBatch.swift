@@ -15,12 +15,12 @@ internal import Synchronization
 /// a list without end.
 package final class LiveBatch: Sendable {
   fileprivate struct State {
-    var table = RowTable()
+    var table: RowTable
     var isStarted = false
     var isFinished = false
   }
 
-  private let state = Mutex(State())
+  private let state: Mutex<State>
   /// Raised when there are further items, or when there will be none.
   private let listSignal = Signal()
   /// Raised when the run was handed what there was.
@@ -28,7 +28,12 @@ package final class LiveBatch: Sendable {
   private let watcher = RunWatcher()
 
   /// Makes a batch without rows.
-  package init() {}
+  ///
+  /// - Parameter notesChanges: Whether it takes note of which rows change, for one who looks with
+  ///   ``takeChanges()``.
+  package init(notesChanges: Bool = false) {
+    state = Mutex(State(table: RowTable(notesChanges: notesChanges)))
+  }
 
   /// How many rows of a list may wait to be handed out before no more of it is read.
   package static let readAhead = 100_000
@@ -109,6 +114,8 @@ package final class LiveBatch: Sendable {
   package var source: some WorkSource { Source(batch: self) }
 
   /// Takes note that the run has ended: what is not done is left.
+  ///
+  /// Once it is started again another run may go on with it; there is never more than one at a time.
   package func end() { change { $0.table.end() } }
 
   private struct Source: WorkSource {
@@ -169,6 +176,14 @@ package final class LiveBatch: Sendable {
     state.withLock { ($0.table.rows(kinds, from: start, atMost: count), Counts($0)) }
   }
 
+  /// The rows that are new or have changed since the last call, in the order in which they were added,
+  /// and what all rows come to at that moment; for one reader, of a batch that takes note of changes.
+  ///
+  /// - Complexity: O(*n* log *n*) for *n* such rows.
+  package func takeChanges() -> (rows: [DownloadRow], counts: Counts) {
+    state.withLock { ($0.table.takeChanged(), Counts($0)) }
+  }
+
   /// One row, if there is one of that number.
   package func row(_ id: Int) -> DownloadRow? {
     state.withLock { $0.table.row(id) }
@@ -198,7 +213,11 @@ extension LiveBatch: EventSink {
 
   // At once, for a row that has failed may be asked for again at any moment after that.
   package func receive(_ events: [DownloadEvent], unfinished items: [WorkItem]) async {
-    state.withLock { $0.table.receive(events, unfinished: items) }
+    let isAskedAgain = state.withLock { state in
+      state.table.receive(events, unfinished: items, isStarted: state.isStarted)
+      return state.table.backlog > 0
+    }
+    if isAskedAgain { listSignal.raise() }
     watcher.note()
   }
 }

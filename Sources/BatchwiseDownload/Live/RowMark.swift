@@ -8,10 +8,15 @@
 struct RowMark: Sendable, Equatable {
   /// The row.
   let row: Int
-  /// The end that the run has counted, and that counts no more once it is tried again.
+  /// The end that a run has counted, and that counts no more once it is tried again.
   var end: End?
   /// The path that it had claimed, and may have again.
   var path: OutputPath?
 
-  enum End: Sendable { case failed, left }
+  enum End: Sendable {
+    /// It has failed in this run, or was left by it.
+    case failed, left
+    /// An earlier run of the batch had it, and this one has counted nothing.
+    case before
+  }
 }

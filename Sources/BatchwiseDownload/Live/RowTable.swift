@@ -20,6 +20,13 @@ struct RowTable {
   private var handedOut: [Int] = []
   /// The items of rows that are not done, for they may be asked for again.
   private var items: [Kept?] = []
+  /// Rows in flight when all was cancelled, of which the run has not yet said what became of them.
+  private var cancelled: Set<Int> = []
+  /// Rows that are new or have changed since somebody took note of them; nil if nobody does.
+  private var changed: Set<Int>?
+
+  /// Makes a table without rows; one that is to take note of which rows change says so.
+  init(notesChanges: Bool = false) { changed = notesChanges ? [] : nil }
 
   /// An item apart from its row, so that the row of one that is done is small.
   private final class Kept: Sendable {
@@ -60,6 +67,15 @@ struct RowTable {
       .prefix(count).compactMap(row)
   }
 
+  /// The rows that are new or have changed since the last call, in the order in which they were added.
+  ///
+  /// - Complexity: O(*n* log *n*) for *n* such rows.
+  mutating func takeChanged() -> [DownloadRow] {
+    guard let ids = changed, !ids.isEmpty else { return [] }
+    changed = []
+    return ids.sorted().compactMap(row)
+  }
+
   /// Takes note of a change of something else.
   mutating func noteChange() { version += 1 }
 
@@ -72,6 +88,7 @@ struct RowTable {
       item.mark = RowMark(row: id)
       addresses.append(item.address)
       states.append(.waiting)
+      changed?.insert(id)
       counts[DownloadRow.Kind.waiting.index] += 1
       items.append(Kept(item))
       waiting.append(id)
@@ -96,13 +113,17 @@ struct RowTable {
   }
 
   /// Leaves what has not been handed out, and returns the items of the run that have not ended.
+  ///
+  /// Those are left when the run says so, if it does.
   mutating func leaveWaiting() -> [Int] {
     // The run has never heard of them, so there is no end in it to be taken back.
     for id in waiting[firstWaiting...] { set(.left, of: id) }
     waiting = []
     firstWaiting = 0
     version += 1
-    return handedOut.indices.filter { !states[handedOut[$0]].kind.isEnd }.map { $0 + 1 }
+    let unended = handedOut.indices.filter { !states[handedOut[$0]].kind.isEnd }
+    cancelled.formUnion(unended.map { handedOut[$0] })
+    return unended.map { $0 + 1 }
   }
 
   // MARK: - The run
@@ -121,7 +142,15 @@ struct RowTable {
   }
 
   /// Takes note of what has happened in the run, and of the items that have failed or are left by it.
-  mutating func receive(_ events: some Sequence<DownloadEvent>, unfinished: [WorkItem] = []) {
+  ///
+  /// - Parameters:
+  ///   - events: What has happened.
+  ///   - unfinished: The items that have failed or are left.
+  ///   - isStarted: Whether rows are handed out. Then a row that is left because all was cancelled
+  ///     before is asked for again: the start after it did not yet find it.
+  mutating func receive(
+    _ events: some Sequence<DownloadEvent>, unfinished: [WorkItem] = [], isStarted: Bool = false
+  ) {
     for event in events {
       guard let id = row(ofItem: event.id) else { continue }
       switch event.kind {
@@ -141,13 +170,20 @@ struct RowTable {
       guard !states[mark.row].kind.isEnd else { continue }
       self.mark(mark.row) { $0.end = .left }
       set(.left, of: mark.row)
+      if cancelled.contains(mark.row), isStarted { _ = retry(mark.row) }
+      cancelled.remove(mark.row)
     }
     version += 1
   }
 
-  /// The run has ended: what it has not brought to an end is left.
+  /// The run has ended: what it has not brought to an end is left, and may be handed to another one.
   mutating func end() {
     for id in states.indices where !states[id].kind.isEnd { set(.left, of: id) }
+    for id in handedOut { mark(id) { $0.end = .before } }
+    handedOut = []
+    waiting = []
+    firstWaiting = 0
+    cancelled = []
     version += 1
   }
 
@@ -162,9 +198,13 @@ struct RowTable {
     counts[states[id].kind.index] -= 1
     states[id] = state
     counts[state.kind.index] += 1
+    changed?.insert(id)
     switch state {
-    case .done, .skipped: items[id] = nil
-    case .waiting, .inFlight, .pausing, .failed, .left: break
+    case .done, .skipped:
+      items[id] = nil
+      cancelled.remove(id)
+    case .failed: cancelled.remove(id)
+    case .waiting, .inFlight, .pausing, .left: break
     }
   }
 

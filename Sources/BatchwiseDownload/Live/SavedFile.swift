@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import FoundationEssentials
+
 #if canImport(Glibc)
   internal import Glibc
 #elseif canImport(Musl)
@@ -35,9 +37,37 @@ extension OutputFolder {
     return SavedFile(
       descriptor: file, size: Int64(status.st_size), pictureType: SavedFile.pictureType(of: file))
   }
+
+  /// The bytes of a file that a row names; nil if there is none any more, if its first bytes show no
+  /// picture that every browser draws, or if it is longer than that.
+  package func savedPicture(_ path: String, atMost bound: Int) -> Data? {
+    guard let file = openSaved(path) else { return nil }
+    defer { close(file.descriptor) }
+    guard file.pictureType != nil, let size = Int(exactly: file.size), size <= bound else {
+      return nil
+    }
+    return file.bytes(size)
+  }
 }
 
 extension SavedFile {
+  /// The first bytes; nil if there are not so many, as when somebody shortens the file meanwhile.
+  fileprivate func bytes(_ size: Int) -> Data? {
+    var bytes = Data(count: size)
+    let read = bytes.withUnsafeMutableBytes { buffer in
+      var read = 0
+      while read < size {
+        let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[read...])
+        let count = pread(descriptor, rest.baseAddress, rest.count, off_t(read))
+        if count < 0, errno == EINTR { continue }
+        guard count > 0 else { break }
+        read += count
+      }
+      return read
+    }
+    return read == size ? bytes : nil
+  }
+
   fileprivate static func pictureType(of file: Int32) -> String? {
     var start = [UInt8](repeating: 0, count: 64)
     let count = pread(file, &start, start.count, 0)

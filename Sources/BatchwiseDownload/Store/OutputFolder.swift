@@ -64,7 +64,7 @@ public final class OutputFolder: Sendable {
   /// The same folder for a further run, to which what an earlier one has written is an older file.
   ///
   /// - Throws: An ``OutputFolderError`` when nothing can be written into it any more.
-  func forNextRun() throws(OutputFolderError) -> OutputFolder {
+  package func forNextRun() throws(OutputFolderError) -> OutputFolder {
     guard hasServed.exchange(true, ordering: .relaxed) else { return self }
     return try OutputFolder(sharing: self)
   }
