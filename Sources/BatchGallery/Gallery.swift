@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import BatchwiseDownload
-internal import FoundationEssentials
 internal import Synchronization
+
+#if canImport(FoundationEssentials)
+  internal import FoundationEssentials
+#else
+  internal import Foundation
+#endif
 
 /// A batch as a page in the browser of this machine: pictures as they arrive, and what steers the batch.
 ///

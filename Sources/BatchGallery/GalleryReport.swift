@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import BatchwiseDownload
-internal import FoundationEssentials
+
+#if canImport(FoundationEssentials)
+  internal import FoundationEssentials
+#else
+  internal import Foundation
+#endif
 
 /// What a page is told of the whole batch, several times a second while something happens.
 struct GalleryStatus: Encodable, Equatable {

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import FoundationEssentials
+#if canImport(FoundationEssentials)
+  internal import FoundationEssentials
+#else
+  internal import Foundation
+#endif
 
 /// Something that happened in a run and has to be told: to the journal first, then to the sink.
 enum DownloadNews: Sendable {

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Batchwise
-internal import FoundationEssentials
 internal import Synchronization
+
+#if canImport(FoundationEssentials)
+  internal import FoundationEssentials
+#else
+  internal import Foundation
+#endif
 
 /// Downloads the items of a list into a folder, at most `limit` of them at once.
 ///

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import BatchwiseDownload
-public import FoundationEssentials
 public import Observation
+
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
 
 extension DownloadBatch {
   /// One request of a batch, to be looked at.

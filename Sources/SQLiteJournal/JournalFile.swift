@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import BatchwiseDownload
-internal import FoundationEssentials
+
+#if canImport(FoundationEssentials)
+  internal import FoundationEssentials
+#else
+  internal import Foundation
+#endif
 
 /// A journal's file, opened and known to be one: what can be asked of its tables and done to them.
 ///

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import FoundationEssentials
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
 
 /// One run of the program on a journal.
 public struct JournalRun: Sendable, Equatable {

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Batchwise
-import FoundationEssentials
 import Testing
 
 @testable import BatchwiseDownload
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 
 @Suite("Trying again", .timeLimit(.minutes(1)))
 struct DownloadRetryTests {

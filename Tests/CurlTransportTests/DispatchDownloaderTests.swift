@@ -4,9 +4,14 @@ import BatchwiseDownload
 import BatchwiseTesting
 import CurlTransport
 import Dispatch
-import FoundationEssentials
 import TestSupport
 import Testing
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 
 @Suite("A batch of Dispatch code on libcurl", .timeLimit(.minutes(2)))
 struct DispatchDownloaderTests {

@@ -3,9 +3,14 @@
 import BatchwiseDownload
 import BatchwiseTesting
 import CurlTransport
-import FoundationEssentials
 import TestSupport
 import Testing
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 
 @Suite("A batch downloader on libcurl", .timeLimit(.minutes(2)))
 struct DownloaderTests {

@@ -8,8 +8,13 @@ import Batchwise
 import BatchwiseDownload
 import CurlTransport
 import ExampleOrigin
-import FoundationEssentials
 import Synchronization
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 
 struct Page: Decodable, Sendable {
   var title: String

@@ -7,7 +7,12 @@
 import BatchwiseDownload
 import CurlTransport
 import ExampleOrigin
-import FoundationEssentials
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 
 let origin = try ExampleOrigin(milliseconds: 100...300)
 let urls = (1...20).map { origin.url("/pictures/\($0 < 10 ? "0" : "")\($0).svg") }

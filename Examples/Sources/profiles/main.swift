@@ -8,7 +8,12 @@ import Batchwise
 import BatchwiseDownload
 import CurlTransport
 import ExampleOrigin
-import FoundationEssentials
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 
 struct Profile: Decodable, Sendable {
   var id: Int

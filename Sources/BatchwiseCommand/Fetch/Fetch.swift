@@ -3,9 +3,14 @@
 internal import BatchwiseDownload
 internal import CryptoDigest
 internal import CurlTransport
-internal import FoundationEssentials
 internal import SQLiteJournal
 internal import Synchronization
+
+#if canImport(FoundationEssentials)
+  internal import FoundationEssentials
+#else
+  internal import Foundation
+#endif
 
 #if canImport(Glibc)
   internal import Glibc

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import BatchwiseDownload
-internal import FoundationEssentials
+
+#if canImport(FoundationEssentials)
+  internal import FoundationEssentials
+#else
+  internal import Foundation
+#endif
 
 /// One line of `--events`: a JSON object whose fields keep their meaning within a schema.
 struct EventLine: Encodable {

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import BatchwiseDownload
-internal import FoundationEssentials
 internal import SQLiteJournal
+
+#if canImport(FoundationEssentials)
+  internal import FoundationEssentials
+#else
+  internal import Foundation
+#endif
 
 #if canImport(Glibc)
   internal import Glibc

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import FoundationEssentials
+#if canImport(FoundationEssentials)
+  internal import FoundationEssentials
+#else
+  internal import Foundation
+#endif
 
 /// What the values of a head's fields mean.
 ///

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import FoundationEssentials
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
 
 /// What became of one request, and where in the list it stood.
 public struct DownloadOutcome<Value: Sendable>: Sendable {

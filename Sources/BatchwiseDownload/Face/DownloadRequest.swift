@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import FoundationEssentials
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
 
 /// What a program wants to have downloaded: an address, and what is known of its file.
 ///

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import FoundationEssentials
+#if canImport(FoundationEssentials)
+  package import FoundationEssentials
+#else
+  package import Foundation
+#endif
 
 #if canImport(Glibc)
   internal import Glibc

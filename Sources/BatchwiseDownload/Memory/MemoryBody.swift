@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import FoundationEssentials
+#if canImport(FoundationEssentials)
+  internal import FoundationEssentials
+#else
+  internal import Foundation
+#endif
 
 /// A body that is coming into memory, with the room that is reserved for it.
 struct MemoryBody: ~Copyable {

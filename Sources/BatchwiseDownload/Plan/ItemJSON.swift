@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import FoundationEssentials
+#if canImport(FoundationEssentials)
+  internal import FoundationEssentials
+#else
+  internal import Foundation
+#endif
 
 extension WorkItem {
   /// Makes an item of a line of an NDJSON list.

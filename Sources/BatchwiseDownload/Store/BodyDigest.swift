@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import BatchwiseDispatch
-internal import FoundationEssentials
 internal import Synchronization
+
+#if canImport(FoundationEssentials)
+  internal import FoundationEssentials
+#else
+  internal import Foundation
+#endif
 
 /// The digests of a file that is being written.
 ///

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import BatchwiseDispatch
-internal import FoundationEssentials
 internal import Synchronization
+
+#if canImport(FoundationEssentials)
+  internal import FoundationEssentials
+#else
+  internal import Foundation
+#endif
 
 /// One attempt in flight: follows its redirects within one origin, and writes its partial file.
 ///

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import FoundationEssentials
 import Testing
 
 @testable import BatchwiseCommand
 @testable import BatchwiseDownload
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 
 @Suite("The summary's failures", .timeLimit(.minutes(1)))
 struct FailureGroupsTests {

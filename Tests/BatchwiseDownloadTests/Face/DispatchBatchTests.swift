@@ -3,11 +3,16 @@
 import Batchwise
 import BatchwiseTesting
 import Dispatch
-import FoundationEssentials
 import TestSupport
 import Testing
 
 @testable import BatchwiseDownload
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 
 @Suite(.timeLimit(.minutes(1)))
 struct DispatchBatchTests {

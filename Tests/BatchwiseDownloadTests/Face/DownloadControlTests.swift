@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import BatchwiseTesting
-import FoundationEssentials
 import TestSupport
 import Testing
 
 @testable import BatchwiseDownload
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 
 @Suite(.timeLimit(.minutes(1)))
 struct DownloadControlTests {

@@ -2,9 +2,14 @@
 
 import BatchwiseDownload
 import Dispatch
-import FoundationEssentials
 import TestSupport
 import Testing
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 
 /// A way to have a list downloaded, seen as what all of them have in common.
 ///
