@@ -40,7 +40,10 @@ package final class Gallery: Sendable {
     let token = (0..<2).map { _ in String(random.next() | 1 << 63, radix: 16) }.joined()
     let desk = Desk(live: live, run: run, folder: folder, token: token)
     do throws(SystemError) {
-      server = try LoopbackServer(port: port) { [desk] in desk.answer($0) }
+      server = try LoopbackServer(port: port, refuse: { [desk] in desk.refusal(of: $0) }) {
+        [desk] in
+        desk.answer($0)
+      }
     } catch {
       throw CannotServe(port: port, cause: "\(error)")
     }
@@ -63,13 +66,11 @@ package final class Gallery: Sendable {
   ///
   /// While nothing happens it sleeps.
   package func follow() async {
-    var last: [UInt8] = []
     while !Task.isCancelled {
       let counts = desk.live.counts
       if server.readers > 0 {
-        let message = desk.message
-        server.publish(message == last ? Array(": still here\n\n".utf8) : message)
-        last = message
+        // The same again is a sign of life.
+        server.publish(desk.message)
       }
       try? await Task.sleep(for: .milliseconds(100))
       if desk.run.status.inFlight == 0 {
@@ -122,13 +123,23 @@ private final class Desk: Sendable {
     return Array("data: ".utf8) + status.json + Array("\n\n".utf8)
   }
 
+  /// The answer to a request that is not granted, whatever its body is.
+  func refusal(of request: PageRequest) -> PageAnswer? {
+    do throws(GalleryRefusal) {
+      let port = port.load(ordering: .sequentiallyConsistent)
+      _ = try GalleryRequest.path(of: request, token: token, port: port)
+      return nil
+    } catch {
+      return error.answer
+    }
+  }
+
   func answer(_ request: PageRequest) -> PageAnswer {
     do throws(GalleryRefusal) {
       let port = port.load(ordering: .sequentiallyConsistent)
       return try answer(GalleryRequest(request, token: token, port: port))
     } catch {
-      return PageAnswer(
-        error.status, type: "text/plain; charset=utf-8", Array("\(error.message)\n".utf8))
+      return error.answer
     }
   }
 
@@ -138,11 +149,13 @@ private final class Desk: Sendable {
     case .events:
       return PageAnswer(
         200, [("Content-Type", "text/event-stream"), ("Cache-Control", "no-store")],
-        .stream(first: message))
+        .stream(first: { [self] in message }))
     case .rows(let window):
       return PageAnswer(200, type: "application/json", GalleryRows(live, window).json)
     case .file(let row): return try file(of: row)
-    case .start: live.start()
+    case .start:
+      run.resume()
+      live.start()
     case .pause: run.pause()
     case .resume: run.resume()
     case .cancel: live.cancel(in: run)
@@ -177,5 +190,11 @@ private final class Desk: Sendable {
     ]
     if file.pictureType == nil { fields.append(("Content-Disposition", "attachment")) }
     return PageAnswer(200, fields, .file(descriptor: file.descriptor, size: file.size))
+  }
+}
+
+extension GalleryRefusal {
+  fileprivate var answer: PageAnswer {
+    PageAnswer(status, type: "text/plain; charset=utf-8", Array("\(message)\n".utf8))
   }
 }

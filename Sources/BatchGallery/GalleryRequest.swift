@@ -34,11 +34,20 @@ struct GalleryRefusal: Error, Equatable {
 
 extension GalleryRequest {
   /// Understands a request, if it may come from the gallery's own page.
+  init(_ request: PageRequest, token: String, port: UInt16) throws(GalleryRefusal) {
+    let path = try Self.path(of: request, token: token, port: port)
+    self = request.method == "POST" ? try Self.post(path, request) : try Self.get(path, request)
+  }
+
+  /// The parts of the path behind the token, if the request may come from the gallery's own page; its body
+  /// is not looked at.
   ///
   /// Another site's page may make a browser send requests here too, or give the name of its host this
   /// machine's address. So the `Host` must be this machine's, the path must begin with the token, and what
   /// changes something must come from a page of this origin (RFC 6454).
-  init(_ request: PageRequest, token: String, port: UInt16) throws(GalleryRefusal) {
+  static func path(
+    of request: PageRequest, token: String, port: UInt16
+  ) throws(GalleryRefusal) -> [String] {
     let hosts = ["127.0.0.1:\(port)", "localhost:\(port)"]
     guard let host = request.host, hosts.contains(host) else {
       throw GalleryRefusal(status: 421, message: "This is no server of that host")
@@ -47,16 +56,15 @@ extension GalleryRequest {
     guard let first = parts.first, isSame(first, token) else {
       throw GalleryRefusal(status: 404, message: "Nothing is here; use the whole address")
     }
-    let rest = parts.dropFirst().map { String($0) }
     switch request.method {
-    case "GET", "HEAD": self = try Self.get(rest, request)
+    case "GET", "HEAD": break
     case "POST":
       guard request.origin == "http://\(host)" else {
         throw GalleryRefusal(status: 403, message: "Only the gallery's own page may ask for this")
       }
-      self = try Self.post(rest, request)
     default: throw GalleryRefusal(status: 405, message: "GET and POST are understood")
     }
+    return parts.dropFirst().map { String($0) }
   }
 
   private static func get(

@@ -158,7 +158,7 @@ package final class DownloadRun: Sendable {
   /// - Precondition: It is not negative.
   package func setLimit(_ limit: Int) {
     precondition(limit >= 0, "The limit must not be negative, and is \(limit)")
-    update { state, _ in state.setLimit(limit) }
+    update { state, _ in state.choose(limit: limit) }
   }
 
   /// Stops, and cancels what is in flight.

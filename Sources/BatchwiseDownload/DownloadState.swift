@@ -113,6 +113,11 @@ struct DownloadState {
       lastID += 1
       status.read = lastID
       let isAbandoned = abandonedBefore.remove(lastID) != nil
+      switch entry.source.mark?.end {
+      case .failed: status.failed -= 1
+      case .left: status.left -= 1
+      case .before, nil: break
+      }
       switch entry {
       case .flawed(let item, let failure):
         status.failed += 1
@@ -123,11 +128,6 @@ struct DownloadState {
               time: moment.date, id: lastID, line: item.line, url: url,
               kind: .failed(failure, attempts: 0))))
       case .planned(let item, let plan):
-        switch item.source.mark?.end {
-        case .failed: status.failed -= 1
-        case .left: status.left -= 1
-        case .before, nil: break
-        }
         if recent.insert(item.key) || item.source.mark?.end != nil {
           add(item, plan, isLeft: ending != nil || isAbandoned, at: moment)
         } else {
@@ -190,7 +190,10 @@ struct DownloadState {
       return skip(lastID, item, .collision, file: item.path.description, moment)
     }
     let failure = DownloadFailure(.name, "Something else has the name “\(item.path)”")
-    fail(DownloadJob(lastID, item, path: item.path), failure, moment)
+    status.failed += 1
+    let event = event(.failed(failure, attempts: 0), lastID, item, moment)
+    // It has claimed nothing.
+    news.append(.failed(event, DownloadNews.Remains(item: item), isRecorded: false))
   }
 
   /// The list has been read to its end.
@@ -280,7 +283,17 @@ struct DownloadState {
   mutating func abandon(_ id: Int, at moment: Moment) {
     if id > lastID { abandonedBefore.insert(id) }
     jobs[id]?.isAbandoned = true
-    guard let job = jobs[id], job.ticket != nil || job.isPausing else { return }
+    guard let job = jobs[id] else { return }
+    let key = job.path.collisionKey
+    if let place = behind[key]?.firstIndex(where: { $0.id == id }) {
+      behind[key]?.remove(at: place)
+      if behind[key]?.isEmpty == true { behind[key] = nil }
+      status.waiting -= 1
+      // Its path is another one's, so it is not given back.
+      jobs[id] = nil
+      return leaveUnbegun(job.remains, isRecorded: job.isRecordedAsDone)
+    }
+    guard job.ticket != nil || job.isPausing else { return }
     if let ticket = job.ticket { admission.cancel(ticket) }
     update(job.address.origin, at: moment.time) { host in
       if job.isPausing { host.delayed -= 1 } else { host.waiting -= 1 }
@@ -377,7 +390,15 @@ struct DownloadState {
 // MARK: - While it runs
 
 extension DownloadState {
-  /// Sets the most items in flight at once; 0 lets none start.
+  /// Somebody wants so many items in flight at most; 0 lets none start.
+  ///
+  /// Where the limit is to be found, it is looked for below that from now on.
+  mutating func choose(limit: Int) {
+    if options.findsLimit { rule = limit > 0 ? AIMDLimit(initial: limit, within: 1...limit) : nil }
+    setLimit(limit)
+  }
+
+  /// Sets the most items in flight at once.
   mutating func setLimit(_ limit: Int) {
     guard limit != status.limit else { return }
     admission.setLimit(limit)

@@ -64,7 +64,9 @@ extension DownloadBatch {
     public var failureMessage: String? { row.failure?.message }
 
     /// Whether it can be asked for again: it has failed, or was left.
-    public var canBeRetried: Bool { kind == .failed || kind == .left }
+    public var canBeRetried: Bool {
+      kind == .left || kind == .failed && row.failure?.reason != .badURL
+    }
 
     private var row: DownloadRow { DownloadRow(id: id, url: url, state: state) }
 

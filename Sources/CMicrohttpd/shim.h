@@ -22,7 +22,8 @@ static inline struct MHD_Daemon *batchwise_mhd_start_on_loopback(
 }
 
 /// Starts a daemon that listens on 127.0.0.1 and nowhere else, with one thread for all connections, which
-/// can be suspended.
+/// can be suspended. It polls: with epoll, once all connections were taken, some versions accept none for as
+/// long as the timeout of connections even when all are closed.
 ///
 /// Port 0 lets the system choose one. `completed` is told of the end of every request that the handler has
 /// seen. Returns NULL and leaves the reason in `errno` on failure.
@@ -34,9 +35,9 @@ static inline struct MHD_Daemon *batchwise_mhd_start_suspendable(
   address.sin_port = htons(port);
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   return MHD_start_daemon(
-      MHD_USE_AUTO | MHD_USE_INTERNAL_POLLING_THREAD | MHD_ALLOW_SUSPEND_RESUME, port, NULL, NULL,
+      MHD_USE_POLL | MHD_USE_INTERNAL_POLLING_THREAD | MHD_ALLOW_SUSPEND_RESUME, port, NULL, NULL,
       handler, context, MHD_OPTION_SOCK_ADDR, &address, MHD_OPTION_CONNECTION_LIMIT, connection_limit,
-      MHD_OPTION_CONNECTION_TIMEOUT, 60u, MHD_OPTION_NOTIFY_COMPLETED, completed, context,
+      MHD_OPTION_CONNECTION_TIMEOUT, 15u, MHD_OPTION_NOTIFY_COMPLETED, completed, context,
       MHD_OPTION_END);
 }
 

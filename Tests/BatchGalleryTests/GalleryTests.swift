@@ -148,11 +148,49 @@ struct GalleryTests {
     #expect(throws: (any Error).self) { try LoopbackConnection(port: port) }
   }
 
-  @Test("More than a person would paste is refused, and nothing of it is added")
-  func tooMuch() async throws {
-    let body = String(repeating: "http://h/12345678\n", count: 1_000_000)
-    #expect(try await ask("add", "POST", body: body).hasPrefix("HTTP/1.1 413"))
+  /// Sends the head of a request with a long body and nothing of that, and returns the answer.
+  private func answer(to path: String, host: String, length: Int) async throws -> String {
+    let connection = try LoopbackConnection(port: port)
+    try connection.send(
+      "POST \(path) HTTP/1.1\r\nHost: \(host)\r\nOrigin: http://\(host)\r\n"
+        + "Content-Length: \(length)\r\n\r\n")
+    return try await read(connection, until: "\r\n\r\n")
+  }
+
+  @Test("What is not granted is answered before its body comes, and so is what is too long")
+  func early() async throws {
+    let most = PageRequest.longestBody
+    #expect(
+      try await answer(to: path + "add", host: host, length: most + 1).hasPrefix("HTTP/1.1 413"))
+    #expect(
+      try await answer(to: path + "add", host: "evil.example", length: most)
+        .hasPrefix("HTTP/1.1 421"))
+    #expect(try await answer(to: "/guess/add", host: host, length: most).hasPrefix("HTTP/1.1 404"))
+    // What does not say how long it is has its connection closed when it is too long.
+    let connection = try LoopbackConnection(port: port)
+    try connection.send(
+      "POST \(path)add HTTP/1.1\r\nHost: \(host)\r\nOrigin: http://\(host)\r\n"
+        + "Transfer-Encoding: chunked\r\n\r\n")
+    let chunk =
+      "100000\r\n" + String(repeating: "http://h/\n\n\n\n\n\n\n\n", count: 1 << 16) + "\r\n"
+    await #expect(throws: (any Error).self) {
+      try await waiting { for _ in 0..<64 { try connection.send(chunk) } }
+    }
     #expect(live.counts.all == 0)
+  }
+
+  @Test("A start goes on also with what was paused before it was cancelled")
+  func pausedAndCancelled() async throws {
+    async let running: DownloadReport = run.run(live.source, reportingTo: live)
+    for path in ["pause", "cancel"] { _ = try await ask(path, "POST", body: "") }
+    #expect(run.status.isPaused)
+    _ = try await ask("add", "POST", body: "http://h/a.png")
+    _ = try await ask("start", "POST", body: "")
+    while case let counts = live.counts, counts.kinds[.done] != 1 {
+      await live.waitForChange(since: counts.version)
+    }
+    live.finish()
+    #expect(await running.status.done == 1)
   }
 
   @Test(

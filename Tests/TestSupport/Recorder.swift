@@ -2,9 +2,11 @@
 
 public import BatchwiseDownload
 internal import Synchronization
-internal import Testing
 
-/// A handler that writes down what it is told, and minds the order in which it is told.
+/// A handler that writes down what it is told.
+///
+/// It minds the order in which it is told, and ends the tests if that is wrong: none after it could be
+/// trusted.
 public final class Recorder: TransferHandler {
   /// What a transfer has come to.
   public struct Answer: Sendable {
@@ -46,8 +48,8 @@ public final class Recorder: TransferHandler {
   /// Writes the head down.
   public func receive(head: ResponseHead) -> BodyDecision {
     state.withLock { state in
-      #expect(state.answer.head == nil, "the head came twice")
-      #expect(state.answer.end == nil, "the head came after the end")
+      precondition(state.answer.head == nil, "the head came twice")
+      precondition(state.answer.end == nil, "the head came after the end")
       state.answer.head = head
     }
     onHead(self)
@@ -57,9 +59,9 @@ public final class Recorder: TransferHandler {
   /// Writes the bytes down.
   public func receive(body: UnsafeRawBufferPointer) -> Bool {
     state.withLock { state in
-      #expect(state.answer.head != nil, "the body came before the head")
-      #expect(state.answer.end == nil, "the body came after the end")
-      #expect(!body.isEmpty, "an empty piece of a body came")
+      precondition(state.answer.head != nil, "the body came before the head")
+      precondition(state.answer.end == nil, "the body came after the end")
+      precondition(!body.isEmpty, "an empty piece of a body came")
       state.answer.bytes += body
     }
     return onBody(self)
@@ -68,7 +70,7 @@ public final class Recorder: TransferHandler {
   /// Writes the end down, and tells those who wait for it.
   public func finish(_ end: TransferEnd) {
     let (answer, waiting) = state.withLock { state in
-      #expect(state.answer.end == nil, "the end came twice")
+      precondition(state.answer.end == nil, "the end came twice")
       state.answer.end = end
       defer { state.waiting = [] }
       return (state.answer, state.waiting)

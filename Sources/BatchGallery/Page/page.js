@@ -37,13 +37,21 @@ function post(path, body) {
   }, () => tell("The command does not answer."));
 }
 
+let events = null;
+
+/// Listens while somebody looks: a browser has few connections for one server, whatever the tabs are.
 function listen() {
-  const events = new EventSource("events");
+  events?.close();
+  if (document.hidden || status?.isOver) return;
+  events = new EventSource("events");
   events.onmessage = (event) => {
     status = JSON.parse(event.data);
     show();
   };
-  events.onerror = () => { $("state").textContent = "The command does not answer; is it still running?"; };
+  events.onerror = () => {
+    if (status?.isOver) events.close();
+    else $("state").textContent = "The command does not answer; is it still running?";
+  };
 }
 
 /// Asks for the visible rows unless what is held of them is what they are now.
@@ -78,14 +86,14 @@ function covers(wanted) {
 
 const of = (...kinds) => kinds.reduce((sum, kind) => sum + (status.kinds[kind] ?? 0), 0);
 const count = () => (filter.kinds.length ? of(...filter.kinds) : status?.rows ?? 0);
-const isActive = () => of("waiting", "in-flight", "pausing") > 0;
+const isUnderWay = () => of("waiting", "in-flight", "pausing") > 0;
 
 function state() {
   if (status.isOver) return "Ended";
   if (!status.isStarted) return of("left") ? "Cancelled" : status.rows ? "Ready" : "Nothing to do yet";
   if (status.isPaused) return of("in-flight") ? "Paused; what is in flight goes on" : "Paused";
-  if (isActive()) return "Downloading";
-  return of("failed") ? "Done, but for what failed" : status.rows ? "All done" : "Nothing to do yet";
+  if (isUnderWay()) return "Downloading";
+  return of("failed", "left") ? "Done, but for what failed" : status.rows ? "All done" : "Nothing to do yet";
 }
 
 function show() {
@@ -107,8 +115,8 @@ function show() {
   primary.textContent = !status.isStarted ? (over || of("left") ? "Start again" : "Download Batch")
     : status.isPaused ? "Resume" : "Pause";
   primary.dataset.command = !status.isStarted ? "start" : status.isPaused ? "resume" : "pause";
-  primary.disabled = status.isOver || !status.isPaused && !isActive() && !of("left");
-  $("cancel").disabled = status.isOver || !status.isStarted || !isActive();
+  primary.disabled = status.isOver || !status.isPaused && !isUnderWay() && !of("left");
+  $("cancel").disabled = status.isOver || !status.isStarted || !isUnderWay();
   $("retry").hidden = status.isOver || !of("failed");
   $("retry").textContent = `Retry failed (${number(of("failed"))})`;
   $("add").disabled = status.isOver;
@@ -120,7 +128,7 @@ function show() {
   showTransfers();
   showFilters();
   layOut();
-  const news = isActive() && status.isStarted && !status.isPaused ? "" : text;
+  const news = isUnderWay() && status.isStarted && !status.isPaused ? "" : text;
   if (news && news !== lastNews) tell(`${text}. ${$("summary").textContent}`);
   lastNews = news;
 }
@@ -226,4 +234,5 @@ $("adding").onsubmit = async (event) => {
 };
 addEventListener("scroll", () => { ask(); draw(); }, { passive: true });
 addEventListener("resize", () => { if (status) layOut(); });
+document.addEventListener("visibilitychange", listen);
 listen();

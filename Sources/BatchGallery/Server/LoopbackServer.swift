@@ -25,12 +25,14 @@ final class LoopbackServer: Sendable {
   ///
   /// - Parameters:
   ///   - port: The port to listen on; 0 lets the system choose one.
+  ///   - refuse: Answers a request that is not granted whatever its body is, before any of that is read.
   ///   - respond: Answers a request, on the server's own thread, so it must not wait for anything.
   /// - Throws: Why the port cannot be had.
   init(
-    port: UInt16, respond: @escaping @Sendable (PageRequest) -> PageAnswer
+    port: UInt16, refuse: @escaping @Sendable (PageRequest) -> PageAnswer?,
+    respond: @escaping @Sendable (PageRequest) -> PageAnswer
   ) throws(SystemError) {
-    service = PageService(respond: respond)
+    service = PageService(refuse: refuse, respond: respond)
     // Not retained: only the daemon's thread uses it, and `deinit` waits for that to end before the service
     // is let go.
     let context = Unmanaged.passUnretained(service).toOpaque()
@@ -66,30 +68,37 @@ final class LoopbackServer: Sendable {
     context, connection, path, method, _, upload, uploadSize, requestState in
     guard let context, let connection, let path, let method, let uploadSize, let requestState
     else { return .NO }
+    let service = Unmanaged<PageService>.fromOpaque(context).takeUnretainedValue()
+    var request = PageRequest(method: String(cString: method), path: String(cString: path))
+    request.host = value("Host", .HEADER_KIND, of: connection)
+    request.origin = value("Origin", .HEADER_KIND, of: connection)
     // The first call for a request has only read its head.
     guard let state = requestState.pointee else {
+      let length = value("Content-Length", .HEADER_KIND, of: connection).flatMap { Int($0) } ?? 0
+      if let refusal = service.refuse(request) ?? (length > PageRequest.longestBody ? tooLong : nil)
+      {
+        return send(refusal, on: connection, service)
+      }
       requestState.pointee = Unmanaged.passRetained(RequestBody()).toOpaque()
       return .YES
     }
     let body = Unmanaged<RequestBody>.fromOpaque(state).takeUnretainedValue()
     if uploadSize.pointee > 0 {
-      body.add(UnsafeRawBufferPointer(start: upload, count: uploadSize.pointee))
+      let part = UnsafeRawBufferPointer(start: upload, count: uploadSize.pointee)
       uploadSize.pointee = 0
-      return .YES
+      // One that did not say how long it is has its connection closed.
+      return body.add(part) ? .YES : .NO
     }
-    let service = Unmanaged<PageService>.fromOpaque(context).takeUnretainedValue()
-    var request = PageRequest(method: String(cString: method), path: String(cString: path))
-    request.host = value("Host", .HEADER_KIND, of: connection)
-    request.origin = value("Origin", .HEADER_KIND, of: connection)
     for name in PageRequest.knownQueries {
       request.queries[name] = value(name, .GET_ARGUMENT_KIND, of: connection)
     }
-    guard let bytes = body.bytes else {
-      let text = "At most \(PageRequest.longestBody >> 20) MiB can be sent at once.\n"
-      return send(PageAnswer(413, type: "text/plain", Array(text.utf8)), on: connection, service)
-    }
-    request.body = bytes
+    request.body = body.bytes
     return send(service.respond(request), on: connection, service)
+  }
+
+  private static var tooLong: PageAnswer {
+    let text = "At most \(PageRequest.longestBody >> 20) MiB can be sent at once.\n"
+    return PageAnswer(413, type: "text/plain", Array(text.utf8))
   }
 
   private static let completed: MHD_RequestCompletedCallback = { _, _, requestState, _ in
@@ -125,25 +134,30 @@ final class LoopbackServer: Sendable {
 
 /// The body of one request as it comes in, on the server's thread.
 private final class RequestBody {
-  /// What has come; nil once that is too much.
-  private(set) var bytes: [UInt8]? = []
+  private(set) var bytes: [UInt8] = []
 
-  func add(_ part: UnsafeRawBufferPointer) {
-    guard let count = bytes?.count, count + part.count <= PageRequest.longestBody else {
-      bytes = nil
-      return
-    }
-    bytes?.append(contentsOf: part)
+  /// Takes the next bytes, unless they are too many.
+  func add(_ part: UnsafeRawBufferPointer) -> Bool {
+    guard bytes.count + part.count <= PageRequest.longestBody else { return false }
+    bytes.append(contentsOf: part)
+    return true
   }
 }
 
 /// What the server's thread works with.
 private final class PageService: Sendable {
+  let refuse: @Sendable (PageRequest) -> PageAnswer?
   let respond: @Sendable (PageRequest) -> PageAnswer
   let streams = Mutex<[ObjectIdentifier: EventStream]>([:])
   let isOver = Atomic(false)
 
-  init(respond: @escaping @Sendable (PageRequest) -> PageAnswer) { self.respond = respond }
+  init(
+    refuse: @escaping @Sendable (PageRequest) -> PageAnswer?,
+    respond: @escaping @Sendable (PageRequest) -> PageAnswer
+  ) {
+    self.refuse = refuse
+    self.respond = respond
+  }
 
   /// One page's hold on its stream, let go of with the answer that writes it.
   private final class Reader {
@@ -157,27 +171,38 @@ private final class PageService: Sendable {
     }
   }
 
-  /// An answer that writes what is published.
-  func openStream(on connection: OpaquePointer, _ first: [UInt8]) -> OpaquePointer? {
+  /// An answer that writes a first message, and then what is published.
+  func openStream(
+    on connection: OpaquePointer, _ first: () -> [UInt8]
+  ) -> OpaquePointer? {
     let reader = Reader(self, connection)
-    reader.stream.publish(first)
     streams.withLock { $0[ObjectIdentifier(reader.stream)] = reader.stream }
+    // Made when whatever is published from now on comes here too.
+    reader.stream.publish(first())
     // Whoever stops the server from now on ends this stream too.
     if isOver.load(ordering: .sequentiallyConsistent) { reader.stream.end() }
-    let context = Unmanaged.passRetained(reader).toOpaque()
-    return MHD_create_response_from_callback(
+    let context = Unmanaged.passRetained(reader)
+    let response = MHD_create_response_from_callback(
       .max, 4096,
       { context, _, buffer, size in
         guard let context, let buffer else { return -1 }
         let reader = Unmanaged<Reader>.fromOpaque(context).takeUnretainedValue()
         return reader.stream.write(
           to: UnsafeMutableRawBufferPointer(start: buffer, count: size), of: reader.connection)
-      }, context,
+      }, context.toOpaque(),
       { context in
         guard let context else { return }
         let reader = Unmanaged<Reader>.fromOpaque(context).takeRetainedValue()
-        let id = ObjectIdentifier(reader.stream)
-        reader.service.streams.withLock { $0[id] = nil }
+        reader.service.close(reader.stream)
       })
+    if response == nil {
+      close(reader.stream)
+      context.release()
+    }
+    return response
+  }
+
+  private func close(_ stream: EventStream) {
+    streams.withLock { $0[ObjectIdentifier(stream)] = nil }
   }
 }

@@ -30,7 +30,7 @@ struct PageAnswer {
     /// The bytes of a file, which is closed when they are sent.
     case file(descriptor: Int32, size: Int64)
     /// A first message, and then what is published from now on, until the reader goes away.
-    case stream(first: [UInt8])
+    case stream(first: @Sendable () -> [UInt8])
   }
 
   /// A text, or JSON.

@@ -147,7 +147,9 @@ struct Fetch {
     if let page = parts.page {
       page.runEnded()
       // It is there until it is interrupted, which cuts nothing short when all is done.
-      if page.isSettled, report.ending == .stopped { report.ending = .listDone }
+      if read?.isAtEnd == true, page.hasLeftNothing, report.ending == .stopped {
+        report.ending = .listDone
+      }
     }
     for task in besides {
       task.cancel()
@@ -178,7 +180,9 @@ struct Fetch {
     _ parts: Parts, _ report: DownloadReport, after count: Int, to sink: FetchSink
   ) async {
     guard let unfinished = parts.unfinished else { return }
-    if let live = parts.page?.live { sink.note(unfinished.add(live.unfinished), .unfinished) }
+    if let live = parts.page?.live {
+      sink.note(unfinished.add(live.unfinished(options.run.naming)), .unfinished)
+    }
     guard report.ending != .listDone else { return }
     var list = parts.list
     if let file = list, let start = parts.listStart {

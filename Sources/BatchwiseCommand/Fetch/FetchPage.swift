@@ -28,6 +28,8 @@ struct FetchPage {
   struct Reading: Sendable {
     /// How many items it has brought.
     var count = 0
+    /// Whether those are all.
+    var isAtEnd = false
     /// Why it could not be read on, if that is so.
     var ending: DownloadReport.Ending?
   }
@@ -38,6 +40,7 @@ struct FetchPage {
     var reading = Reading()
     do {
       try await live.add(contentsOf: &list, counting: &reading.count)
+      reading.isAtEnd = !Task.isCancelled
     } catch {
       if let error = error as? ListFormatError {
         reading.ending = .listNotUnderstood(error)
@@ -58,7 +61,7 @@ struct FetchPage {
   }
 
   /// Whether nothing was left.
-  var isSettled: Bool { live.counts.kinds[.left] == 0 }
+  var hasLeftNothing: Bool { live.counts.kinds[.left] == 0 }
 
   /// Closes the page.
   func close() { gallery.stop() }

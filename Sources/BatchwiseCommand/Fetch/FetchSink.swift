@@ -71,12 +71,11 @@ final class FetchSink: EventSink {
   var failure: Failure? { lost.withLock { $0 } }
 
   func receive(_ events: [DownloadEvent], unfinished items: [WorkItem]) async {
-    if let live {
-      await live.receive(events, unfinished: items)
-    } else if let unfinished {
-      note(unfinished.add(items), .unfinished)
-    }
+    if live == nil, let unfinished { note(unfinished.add(items), .unfinished) }
     await receive(events)
+    // Last, for what a page shows as failed may be asked for again at once, and the run has to be done
+    // with it by then.
+    await live?.receive(events, unfinished: items)
   }
 
   func receive(_ events: [DownloadEvent]) async {

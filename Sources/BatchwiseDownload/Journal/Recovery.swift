@@ -5,6 +5,14 @@ enum ListEntry: Sendable {
   case planned(PlannedItem, RecoveryPlan)
   case flawed(WorkItem, DownloadFailure)
 
+  /// The item as the list wrote it.
+  var source: WorkItem {
+    switch self {
+    case .planned(let item, _): item.source
+    case .flawed(let item, _): item
+    }
+  }
+
   /// The item, if it is one that can be started.
   var item: PlannedItem? { if case .planned(let item, _) = self { item } else { nil } }
 }
@@ -61,6 +69,8 @@ struct Recovery {
   /// Checks an item, the list's one of that number, and plans this for it if nothing is wrong with it.
   func entry(for item: WorkItem, number: Int, _ plan: RecoveryPlan = .new) -> ListEntry {
     do throws(DownloadFailure) {
+      // A row keeps its number, however often and in whichever order rows are handed out.
+      let number = item.mark.map { $0.row + 1 } ?? number
       let planned = try PlannedItem(item, naming: options.naming, number: number, salt: salt)
       if let failure = failure(for: item.checksum) { return .flawed(item, failure) }
       return .planned(planned, plan)

@@ -189,8 +189,13 @@ package final class LiveBatch: Sendable {
     state.withLock { $0.table.row(id) }
   }
 
-  /// The items that are not done, in the order of their rows, with headers and passwords.
-  package var unfinished: [WorkItem] { state.withLock { $0.table.unfinished } }
+  /// The items that are not done, in the order of their rows, as a list of them alone has to write them:
+  /// with headers and passwords, and with the names that their places give them.
+  package func unfinished(_ naming: Naming) -> [WorkItem] {
+    state.withLock(\.table.unfinished).map { item in
+      item.asUnfinished(naming, number: (item.mark?.row ?? 0) + 1)
+    }
+  }
 
   /// Takes note that something else has changed for those who look.
   package func noteChange() { change { $0.table.noteChange() } }

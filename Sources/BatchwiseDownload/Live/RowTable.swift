@@ -18,7 +18,7 @@ struct RowTable {
   private var firstWaiting = 0
   /// Rows by the numbers of their items in the run, less one.
   private var handedOut: [Int] = []
-  /// The items of rows that are not done, for they may be asked for again.
+  /// The items of rows that are not done and may be asked for again.
   private var items: [Kept?] = []
   /// Rows in flight when all was cancelled, of which the run has not yet said what became of them.
   private var cancelled: Set<Int> = []
@@ -98,7 +98,7 @@ struct RowTable {
 
   /// Asks again for a row that has failed or was left, and returns whether it has.
   mutating func retry(_ id: Int) -> Bool {
-    guard states.indices.contains(id), let kept = items[id], kept.item.flaw == nil,
+    guard states.indices.contains(id), items[id] != nil,
       states[id].kind == .failed || states[id].kind == .left
     else { return false }
     set(.waiting, of: id)
@@ -151,6 +151,7 @@ struct RowTable {
   mutating func receive(
     _ events: some Sequence<DownloadEvent>, unfinished: [WorkItem] = [], isStarted: Bool = false
   ) {
+    let known = Set(unfinished.compactMap(\.mark?.row))
     for event in events {
       guard let id = row(ofItem: event.id) else { continue }
       switch event.kind {
@@ -161,6 +162,8 @@ struct RowTable {
       case .failed(let failure, _):
         mark(id) { $0.end = .failed }
         set(.failed(failure), of: id)
+        // A run has nothing left of one that is no request at all.
+        if !known.contains(id) { items[id] = nil }
       }
     }
     for item in unfinished {
@@ -209,9 +212,7 @@ struct RowTable {
   }
 
   /// The items that are not done, in the order of their rows, but for those that never can be.
-  var unfinished: [WorkItem] {
-    items.compactMap { $0?.item }.filter { $0.flaw == nil }
-  }
+  var unfinished: [WorkItem] { items.compactMap { $0?.item }.filter { $0.flaw == nil } }
 }
 
 extension DownloadRow.Kind {

@@ -63,7 +63,7 @@ struct LiveBatchTests {
     live.finish()
     let status = await report.status
     #expect(status.done == 3 && status.failed == 0 && status.left == 0 && status.skipped == 0)
-    #expect(live.unfinished.isEmpty)
+    #expect(live.unfinished(.url).isEmpty)
   }
 
   @Test("A cancel leaves everything, and a start goes on with it under the same names")
@@ -107,7 +107,7 @@ struct LiveBatchTests {
     live.end()
     #expect(report.status.left == 1000)
     #expect(live.counts.kinds[.left] == 1000)
-    #expect(live.unfinished.map(\.address) == items(0..<1000).map(\.address))
+    #expect(live.unfinished(.url).map(\.address) == items(0..<1000).map(\.address))
   }
 
   @Test("A list is read to its end, beside what is added meanwhile")
@@ -120,5 +120,62 @@ struct LiveBatchTests {
     #expect(count == 2000)
     #expect(live.counts.all == 2001)
     #expect(live.rows(from: 2000).rows.first?.url == "http://h/1999")
+  }
+
+  @Test("A cancel leaves what waits behind another item's path, and a start gives all their turn")
+  func behind() async throws {
+    let live = LiveBatch()
+    let isOpen = Watched(false)
+    var options = DownloadOptions.limited(to: 3)
+    options.collisions = .overwrite
+    let fetch = try Fetch(options: options) { url in
+      await isOpen.wait { $0 }
+      return .file(url)
+    }
+    var same = items(0..<3)
+    for index in same.indices { same[index].name = "same" }
+    live.add(same)
+    live.start()
+    async let report = fetch.downloader.run(live.source, reportingTo: live)
+    await fetch.transport.record.wait { $0.inFlight == 1 }
+    live.cancel(in: fetch.downloader)
+    await wait(live) { $0.kinds[.left] == 3 }
+    #expect(fetch.transport.record.value.urls.count == 1)
+    live.start()
+    isOpen.update { $0 = true }
+    await wait(live) { $0.kinds[.done] == 3 }
+    live.finish()
+    let status = await report.status
+    #expect(status.done == 3 && status.left == 0 && status.waiting == 0)
+    #expect(fetch.folder.names == ["same"])
+  }
+
+  @Test("A row keeps the number of its place, in whichever order rows are handed out")
+  func numbers() async throws {
+    let live = LiveBatch()
+    var options = DownloadOptions.limited(to: 2)
+    options.naming = .index
+    let fetch = try Fetch(options: options) { url in
+      await Watched(url.hasSuffix("first")).wait { $0 }
+      return .file(url)
+    }
+    live.add(items(0..<3))
+    live.start()
+    async let report = fetch.downloader.run(live.source, reportingTo: live)
+    await fetch.transport.record.wait { $0.inFlight == 2 }
+    live.cancel(in: fetch.downloader)
+    await wait(live) { $0.kinds[.left] == 3 }
+    live.add([WorkItem(address: "http://h/first")])
+    #expect(live.retry(3) == false)
+    live.start()
+    await wait(live) { $0.kinds[.done] == 1 }
+    #expect(live.row(3)?.file == "00000004")
+    #expect(live.unfinished(.index).map(\.name) == ["00000001", "00000002", "00000003"])
+    live.cancel(in: fetch.downloader)
+    await wait(live) { $0.isSettled }
+    live.finish()
+    live.start()
+    fetch.downloader.stop()
+    _ = await report
   }
 }

@@ -23,6 +23,13 @@ struct RowTableTests {
 
   private let failure = DownloadFailure(.status, status: 404, "The server answered 404")
 
+  /// The item of a row, as a run gives it back.
+  private func marked(_ row: Int) -> WorkItem {
+    var item = WorkItem(address: "http://h/\(row)")
+    item.mark = RowMark(row: row)
+    return item
+  }
+
   private func table(_ count: Int) -> RowTable {
     var table = RowTable()
     table.add((0..<count).map { WorkItem(address: "http://u:p@h/\($0)") })
@@ -48,7 +55,9 @@ struct RowTableTests {
     table.receive([event(1, .started(attempt: 1)), event(2, .started(attempt: 1))])
     let early = [0, 7, -1].count { table.retry($0) }
     #expect(early == 0)
-    table.receive([event(1, .failed(failure, attempts: 1)), event(2, .done(file("1")))])
+    table.receive(
+      [event(1, .failed(failure, attempts: 1)), event(2, .done(file("1")))],
+      unfinished: [marked(0)])
     #expect(table.rows[0].failure == failure && table.rows[1].file == "1")
     let (isDoneAgain, failed) = (table.retry(1), table.retryAll(.failed))
     #expect(!isDoneAgain && failed == 1)
@@ -63,9 +72,10 @@ struct RowTableTests {
   @Test("What can never be downloaded is not asked for again, nor listed as unfinished")
   func flawed() {
     var table = RowTable()
-    table.add([WorkItem(address: "x", flaw: failure)])
-    _ = table.take(upTo: 1)
-    table.receive([event(1, .failed(failure, attempts: 0))])
+    table.add([WorkItem(address: "x", flaw: failure), WorkItem(address: "no address")])
+    _ = table.take(upTo: 2)
+    // The run has nothing left of them.
+    table.receive([1, 2].map { event($0, .failed(failure, attempts: 0)) })
     let count = table.retryAll(.failed)
     #expect(count == 0)
     #expect(table.unfinished.isEmpty)
@@ -79,9 +89,7 @@ struct RowTableTests {
     let items = table.leaveWaiting()
     #expect(items == [1, 2])
     #expect(table.rows.map(\.kind) == [.inFlight, .waiting, .left, .left])
-    var unfinished = [WorkItem(address: "http://h/0"), WorkItem(address: "http://h/1")]
-    for row in unfinished.indices { unfinished[row].mark = RowMark(row: row) }
-    table.receive([], unfinished: unfinished)
+    table.receive([], unfinished: [marked(0), marked(1)])
     #expect(table.count(of: .left) == 4 && table.isSettled)
     let left = table.retryAll(.left)
     #expect(left == 4)
