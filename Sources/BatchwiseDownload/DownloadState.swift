@@ -386,28 +386,3 @@ struct DownloadState {
       time: moment.date, id: id, line: item.line, url: item.address.redacted, kind: kind)
   }
 }
-
-// MARK: - While it runs
-
-extension DownloadState {
-  /// Somebody wants so many items in flight at most; 0 lets none start.
-  ///
-  /// Where the limit is to be found, it is looked for below that from now on.
-  mutating func choose(limit: Int) {
-    if options.findsLimit { rule = limit > 0 ? AIMDLimit(initial: limit, within: 1...limit) : nil }
-    setLimit(limit)
-  }
-
-  /// Sets the most items in flight at once.
-  mutating func setLimit(_ limit: Int) {
-    guard limit != status.limit else { return }
-    admission.setLimit(limit)
-    status.limit = limit
-  }
-
-  /// Lets nothing more start until it is resumed; what is in flight goes on.
-  mutating func setPaused(_ isPaused: Bool) {
-    if isPaused { admission.pause() } else { admission.resume() }
-    status.isPaused = isPaused
-  }
-}

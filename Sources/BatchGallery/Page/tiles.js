@@ -56,7 +56,8 @@ function draw() {
     .filter(({ place }) => place >= wanted.from && place < wanted.to);
   const ids = new Set(shown.map(({ row }) => row.id));
   for (const [id, tile] of tiles) {
-    if (ids.has(id)) continue;
+    // The one that has the focus stays, or the keyboard would have nowhere to go on from.
+    if (ids.has(id) || tile.contains(document.activeElement)) continue;
     tile.remove();
     tiles.delete(id);
   }
@@ -64,6 +65,7 @@ function draw() {
   let next = $("grid").firstElementChild;
   for (const { row, place } of shown) {
     let tile = tiles.get(row.id);
+    while (!tile && next && Number(next.dataset.place) < place) next = next.nextElementSibling;
     if (!tile) {
       tile = newTile(row);
       $("grid").insertBefore(tile, next);
