@@ -203,6 +203,8 @@ package final class DownloadRun: Sendable {
         return stop(ending ?? .listUnreadable(String(describing: error)))
       }
       if let items {
+        // The run itself may not have heard of it yet; what comes now is left and not begun.
+        if Task.isCancelled { stop() }
         await add(items, from: read + 1)
         read += items.count
       } else if !Task.isCancelled {
